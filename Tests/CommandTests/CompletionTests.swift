@@ -33,6 +33,20 @@ import Testing
     return outcome.text.split(separator: "\n").map(String.init)
   }
 
+  /// Answers until names of items are among the answers.
+  ///
+  /// The tool has 0.2 s to open the store, too little on a busy machine; it then offers none.
+  private func offered(
+    _ tool: Tool, _ command: String, _ argument: String, typed words: String,
+    environment: [String: String] = [:]
+  ) throws -> [String] {
+    for _ in 1..<30 {
+      let found = try names(tool, command, argument, typed: words, environment: environment)
+      if found.contains(where: { !$0.hasSuffix("/") }) { return found }
+    }
+    return try names(tool, command, argument, typed: words, environment: environment)
+  }
+
   private func toolWithItems() throws -> Tool {
     let tool = try Tool()
     let made = try tool.run(
@@ -45,12 +59,13 @@ import Testing
 
   @Test func namesAreOfferedWhereAKeyFileOpensTheStore() throws {
     let tool = try toolWithItems()
-    #expect(try names(tool, "get", "positional@1", typed: "store ''") == ["key", "login", "token"])
     #expect(
-      try names(tool, "get", "positional@1", typed: "store --service mail ''") == ["key", "token"])
-    #expect(try names(tool, "get", "--service", typed: "store --service ''") == ["mail", "web"])
+      try offered(tool, "get", "positional@1", typed: "store ''") == ["key", "login", "token"])
+    let inMail = "store --service mail ''"
+    #expect(try offered(tool, "get", "positional@1", typed: inMail) == ["key", "token"])
+    #expect(try offered(tool, "get", "--service", typed: "store --service ''") == ["mail", "web"])
     #expect(
-      try names(
+      try offered(
         tool, "get", "positional@0", typed: "''",
         environment: ["SESSION_TOOLS_STORE": tool["store"]]
       ).contains("token"))
@@ -71,7 +86,7 @@ import Testing
     #expect(try names(tool, "get", "positional@1", typed: "store ''") == [])
     #expect(ContinuousClock.now - start < .seconds(8), "a change waits for 10 seconds")
     fileSystem.close(lock)
-    #expect(try names(tool, "get", "positional@1", typed: "store ''").contains("more"))
+    #expect(try offered(tool, "get", "positional@1", typed: "store ''").contains("more"))
   }
 
   /// Bash expands the words that it is given to choose from.

@@ -110,6 +110,7 @@ import Testing
     try await worker.waitUntilShown("red")
 
     try await worker.do("lock")
+    try await worker.wait(for: "gate locked")
     try await worker.do("ask red")
     try await worker.waitForQuestion(in: "red")
     #expect(try worker.quit() == 0)

@@ -83,7 +83,7 @@ import Testing
         == "open: promptDismissed: key slot 2 (touched): the person refused on the key")
     try key.behave(.init(touch: "never"))
     #expect(
-      try await stage.run("open:", with: [key], timeout: 0.5).last
+      try await stage.run("open:", with: [key], timeout: 5).last
         == "open: timedOut: key slot 2 (touched): the key was not touched in time")
     // It was told that no one waits for it any more.
     try await wait(until: "the key stops waiting") { key.count("cancelled") == 1 }

@@ -1,7 +1,9 @@
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
+import TestSupport
 import Testing
+import TestSupport
 
 /// The state after refreshes have ended, and before the process ends.
 ///
@@ -56,10 +58,9 @@ import Testing
       #expect(server.spent.count == 50)
       sessions = []
       // The last task may just be ending.
-      for _ in 0..<500 where references.contains(where: { $0.session != nil }) {
-        try await Task.sleep(for: .milliseconds(10))
+      try await wait(until: "no session is left") {
+        references.allSatisfy { $0.session == nil }
       }
-      #expect(references.count { $0.session != nil } == 0)
     }
   }
 
@@ -74,10 +75,7 @@ import Testing
     await expectFailure(StoreError.noSpace) { [session] in try await session?.validItem() }
     let reference = session.map(WeakSession.init)
     session = nil
-    for _ in 0..<500 where reference?.session != nil {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    #expect(reference?.session == nil)
+    try await wait(until: "the session is gone") { reference?.session == nil }
     #expect(try await server.session(store).validItem().number == 1)
     #expect(server.spent == [0])
   }

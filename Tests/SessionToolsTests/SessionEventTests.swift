@@ -115,8 +115,8 @@ import Testing
     let asked = try await others.withExclusiveAccess(to: mark, timeout: .seconds(10)) {
       let asked = Task { try await session.validItem() }
       try await wait(until: "the refresh has begun") { !seen["waits"].isEmpty }
-      // Long enough to count as a wait.
-      try await Task.sleep(for: .milliseconds(50))
+      // Long enough to begin the wait, and to count as one.
+      try await Task.sleep(for: .seconds(1))
       let refreshed = try JSONEncoder().encode(Pass(expirationDate: .distantFuture))
       try await others.put(SecretBytes(refreshed), for: StoreKey("waits", in: "events"))
       return asked

@@ -101,7 +101,7 @@ import WebLogin
     defer { server.kill() }
     for path in ["/hang", "/trickle"] {
       let error = await #expect(throws: OAuthHTTPError.self) {
-        try await send(path, by: CurlHTTPClient(timeout: .milliseconds(200)))
+        try await send(path, by: CurlHTTPClient(timeout: .seconds(3)))
       }
       #expect(error?.code == .timedOut)
       #expect(error?.wasSent == true)

@@ -24,6 +24,8 @@ import Testing
     var environment = DatabaseEnvironment()
     environment.retention = .zero
     environment.sweepInterval = .zero
+    // The test sweeps.
+    environment.sweepDelay = .seconds(86_400)
     let made = try await StoreOnServer(environment: environment)
     for item in items { try await made.store.put("first", for: item) }
     try await made.ask("CREATE TABLE $.before AS SELECT * FROM $.item")

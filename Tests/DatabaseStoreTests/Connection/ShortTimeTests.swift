@@ -26,14 +26,14 @@ import Testing
   {
     let server = try await DatabaseServer.shared()
     let openings = Mutex((isSlow: false, count: 0))
-    var place = try await place(of: StoreOnServer(), timeout: .seconds(6))
+    var place = try await place(of: StoreOnServer(), timeout: .seconds(12))
     place.options.password = { () throws(StoreError) in
       let isFirst = openings.withLock { openings in
         openings.count += 1
         defer { openings.isSlow = false }
         return openings.isSlow
       }
-      if isFirst { Thread.sleep(forTimeInterval: 4) }
+      if isFirst { Thread.sleep(forTimeInterval: 8) }
       return nil
     }
     let store = try place.reopened()
@@ -54,7 +54,7 @@ import Testing
     let made = try await StoreOnServer()
     let item = try StoreKey("item", in: "svc")
     try await made.store.put("first", for: item)
-    let store = try await place(of: made, timeout: .seconds(3)).reopened()
+    let store = try await place(of: made, timeout: .seconds(8)).reopened()
     let holding = try await server.open().hold(
       "SELECT FROM \(made.place.options.schema).item FOR UPDATE", server.open())
     let error = await #expect(throws: StoreError.self) { try await store.put("second", for: item) }

@@ -36,9 +36,10 @@ import Testing
     #expect(!connection.isUsable)
     // A cancelled wait would make it visible, without being on the standby.
     #expect(try await primary.ask("SELECT count(*) FROM t") == "0")
-    #expect(
+    try await wait(until: "what is left of the change waits for the standby") {
       try await primary.ask("SELECT wait_event FROM pg_stat_activity WHERE pid = \(process)")
-        == "SyncRep")
+        == "SyncRep"
+    }
 
     // An administrator cancels another one, which the server then reports as made.
     let other = try #require(canceled.serverProcess)
@@ -77,7 +78,7 @@ import Testing
     var options = SealedDatabaseStore.Options(operationTimeout: .seconds(60))
     let patient = try SealedDatabaseStore.create(
       at: primary.socketAddress(), key: key, options: options)
-    options.operationTimeout = .seconds(2)
+    options.operationTimeout = .seconds(8)
     let hasty = try SealedDatabaseStore.open(
       primary.socketAddress(), key: key, options: options)
     let item = try StoreKey("item", in: "svc")
@@ -93,9 +94,11 @@ import Testing
     }
     let error = await #expect(throws: StoreError.self) { try await hasty.put("second", for: item) }
     #expect(error?.code == .outcomeUnknown)
+    try await wait(until: "the put can be read") {
+      try await patient.text(for: item) == "second"
+    }
     isOver.set()
     try await cancelling.value
-    #expect(try await patient.text(for: item) == "second")
 
     standby.signal(SIGCONT, process: try standby.receiver())
     try await patient.put("third", for: item)

@@ -55,13 +55,13 @@ private final class Wire: Sendable {
 
 /// Processes whose wire to the server is cut.
 @Suite(.onOwnThread) struct `a process that is cut off` {
-  private static let timeout = Duration.seconds(1)
+  private static let timeout = Duration.seconds(4)
 
   @Test func `loses its access, and ends each operation in time`() async throws {
     let wire = try await Wire()
     let server = try await DatabaseServer(on: wire.address)
     let fleet = try await Fleet(
-      at: server.address(), timeout: Self.timeout, leaseDuration: .milliseconds(900))
+      at: server.address(), timeout: Self.timeout, leaseDuration: .seconds(3))
     let address =
       "host=\(wire.address) port=\(server.port) user=postgres dbname=postgres sslmode=disable"
     let holder = try fleet.start("hold", at: address, under: wire.otherEnd)

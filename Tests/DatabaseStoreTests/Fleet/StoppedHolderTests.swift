@@ -37,7 +37,7 @@ import Testing
     async throws
   {
     let server = try await DatabaseServer.shared()
-    let fleet = try await Fleet(leaseDuration: .milliseconds(500))
+    let fleet = try await Fleet(leaseDuration: .seconds(2))
     let worker = try fleet.start("hold")
     try await worker.waitFor("opened")
     try worker.send()
@@ -96,7 +96,7 @@ import Testing
       }
     }
     // Longer than the lease, by the server's clock.
-    try held.connection.run("SELECT pg_sleep(1.5)")
+    try held.connection.run("SELECT pg_sleep(5.5)")
     #expect(!hasAccess.withLock { $0 })
     try held.end()
     try await change.value
@@ -106,7 +106,7 @@ import Testing
 
   private static let short: DatabaseEnvironment = {
     var environment = DatabaseEnvironment()
-    environment.leaseDuration = .seconds(1)
+    environment.leaseDuration = .seconds(5)
     environment.renewsLeases = false
     return environment
   }()

@@ -3,10 +3,11 @@ import DatabaseStore
 import SealedStore
 import SessionToolsBase
 import TestSupport
+import TestThreads
 import Testing
 
 /// Changes that depend on what is stored.
-@Suite struct `a change if an item is stored` {
+@Suite(.onOwnThread) struct `a change if an item is stored` {
   private let (item, mark): (StoreKey, StoreKey)
 
   init() throws {

@@ -4,10 +4,11 @@ import SealedStore
 import SessionToolsBase
 import SessionToolsTesting
 import TestSupport
+import TestThreads
 import Testing
 
 /// The promises of every store, by each way to reach the server.
-@Suite struct `a database store` {
+@Suite(.onOwnThread) struct `a database store` {
   // One after the other, because each has some of the server's connections.
   @Test(.serialized, arguments: try await StoreConformance.checks(for: .database(.socket)))
   func `keeps the promises of every store`(_ check: StoreConformance.Check) async throws {

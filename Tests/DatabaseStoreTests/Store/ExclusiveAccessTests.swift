@@ -4,10 +4,11 @@ import SealedStore
 import SessionToolsBase
 import Synchronization
 import TestSupport
+import TestThreads
 import Testing
 
 /// Exclusive access among machines, which the server's clock ends.
-@Suite struct `exclusive access to a name in a database` {
+@Suite(.onOwnThread) struct `exclusive access to a name in a database` {
   private let (item, name): (StoreKey, StoreKey)
 
   init() throws {
@@ -25,7 +26,7 @@ import Testing
 
   private static let short: DatabaseEnvironment = {
     var environment = DatabaseEnvironment()
-    environment.leaseDuration = .seconds(2)
+    environment.leaseDuration = .seconds(6)
     return environment
   }()
 
@@ -80,7 +81,7 @@ import Testing
     let other = try made.reopened(environment: Self.short)
     try await made.store.withExclusiveAccess(to: name, timeout: patience) {
       let error = await #expect(throws: StoreError.self) {
-        try await other.withExclusiveAccess(to: name, timeout: .milliseconds(2500)) {
+        try await other.withExclusiveAccess(to: name, timeout: .milliseconds(7500)) {
           await Task.yield()
         }
       }
@@ -102,7 +103,7 @@ import Testing
     let (item, name) = (item, name)
     try await store.withExclusiveAccess(to: name, timeout: patience) {
       let error = await #expect(throws: StoreError.self) {
-        try await other.withExclusiveAccess(to: name, timeout: .seconds(5)) { await Task.yield() }
+        try await other.withExclusiveAccess(to: name, timeout: .seconds(8)) { await Task.yield() }
       }
       #expect(error?.code == .timedOut)
       try await store.put("kept", for: item)
@@ -131,7 +132,7 @@ import Testing
             + "AND wait_event <> 'advisory' AND query LIKE '%\(schema)%'") == "1"
       }
       let error = await #expect(throws: StoreError.self) {
-        try await other.withExclusiveAccess(to: name, timeout: .milliseconds(2500)) {
+        try await other.withExclusiveAccess(to: name, timeout: .milliseconds(7500)) {
           await Task.yield()
         }
       }
@@ -165,7 +166,7 @@ import Testing
     }
     try await store.withExclusiveAccess(to: name, timeout: patience) {
       let error = await #expect(throws: StoreError.self) {
-        try await other.withExclusiveAccess(to: name, timeout: .seconds(5)) { await Task.yield() }
+        try await other.withExclusiveAccess(to: name, timeout: .seconds(8)) { await Task.yield() }
       }
       #expect(error?.code == .timedOut)
     }
@@ -184,7 +185,9 @@ import Testing
         try await made.store.put("later", for: item)
       }
     }
-    #expect(try await made.ask("SELECT count(*) FROM $.lease") == "0")
+    try await wait(until: "the access is given back") {
+      try await made.ask("SELECT count(*) FROM $.lease") == "0"
+    }
     ended.finish()
     try await task.value
     #expect(try await made.store.text(for: item) == "later")

@@ -2,10 +2,11 @@ import DatabaseServer
 import DatabaseStore
 import SessionToolsBase
 import TestSupport
+import TestThreads
 import Testing
 
 /// Lists of changes among the changes of others.
-@Suite struct `a list of changes` {
+@Suite(.onOwnThread) struct `a list of changes` {
   /// What a removal finds absent may be put by someone else before the rest of the list is made.
   @Test func `is made at one moment, also when it removes what is not there`() async throws {
     let made = try await StoreOnServer()

@@ -49,9 +49,9 @@ import Testing
     let proxy = try FaultProxy(to: server.port)
     var place = made.place
     place.address = server.address(port: proxy.port, "sslmode=disable")
-    place.options.operationTimeout = .seconds(8)
+    place.options.operationTimeout = .seconds(32)
     var environment = DatabaseEnvironment()
-    environment.leaseDuration = .seconds(3)
+    environment.leaseDuration = .seconds(12)
     let handlerTime = Mutex<Duration?>(nil)
     let store = try place.reopened(environment: environment)
     let other = try StoreKey("other", in: StoreNamespace(service: "mail"))

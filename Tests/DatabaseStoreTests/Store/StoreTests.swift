@@ -8,7 +8,7 @@ import TestThreads
 import Testing
 
 /// What a user sees of a store.
-@Suite struct `an item in a database` {
+@Suite(.onOwnThread) struct `an item in a database` {
   private let item: StoreKey
 
   init() throws {
@@ -128,7 +128,7 @@ import Testing
 }
 
 /// Making and opening stores.
-@Suite struct `a schema` {
+@Suite(.onOwnThread) struct `a schema` {
   @Test func `is not made twice, and not opened where there is no store`() async throws {
     let made = try await StoreOnServer()
     let (address, options, key) = (made.place.address, made.place.options, made.place.key)

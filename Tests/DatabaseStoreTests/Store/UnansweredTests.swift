@@ -84,7 +84,7 @@ import Testing
   /// A server that does not answer is left at more than half of the time, and asked again.
   @Test(arguments: FaultProxy.Direction.allCases)
   func `is done once although the line is silent`(_ direction: FaultProxy.Direction) async throws {
-    let line = try await Line(timeout: .seconds(6))
+    let line = try await Line(timeout: .seconds(20))
     try line.put("first")
     try await line.made.ask("CREATE TABLE $.before AS SELECT version FROM $.item")
     line.proxy.plan(.blackHole, at: 0, direction)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `has an unknown outcome if there is no server until the deadline`() async throws {
-    let line = try await Line(timeout: .seconds(1))
+    let line = try await Line(timeout: .seconds(10))
     try line.put("first")
     // Holds the rows, so that the change is under way for longer than it may take.
     let schema = line.made.place.options.schema
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `ends in its time however many tasks wait for a thread`() async throws {
-    let line = try await Line(timeout: .seconds(1))
+    let line = try await Line(timeout: .seconds(4))
     try line.put("first")
     line.proxy.isSilent = true
     let (store, item) = (line.store, line.items[0])
@@ -126,7 +126,7 @@ import Testing
   @Test func `refuses exclusive access in time however many tasks wait for a thread`()
     async throws
   {
-    let line = try await Line(timeout: .seconds(1))
+    let line = try await Line(timeout: .seconds(4))
     line.proxy.isSilent = true
     let store = line.store
     let longest = try await withThrowingTaskGroup(of: Duration.self) { group in
@@ -154,9 +154,9 @@ import Testing
     var place = line.made.place
     place.address =
       "host=127.0.0.1,127.0.0.1 port=\(line.proxy.port),\(server.port) "
-      + "user=postgres dbname=postgres sslmode=disable connect_timeout=8"
+      + "user=postgres dbname=postgres sslmode=disable connect_timeout=24"
     // Connecting to the first server once more would take all that is left of this.
-    place.options.operationTimeout = .seconds(8)
+    place.options.operationTimeout = .seconds(24)
     let store = try place.reopened()
     try await store.put("first", for: line.items[1])
     line.proxy.isSilent = true

@@ -13,6 +13,8 @@ import Testing
     var environment = DatabaseEnvironment()
     environment.retention = .zero
     environment.sweepInterval = .zero
+    // The test sweeps.
+    environment.sweepDelay = .seconds(86_400)
     let made = try await StoreOnServer(environment: environment)
     let schema = made.place.options.schema
     // A user for whom the server has another clock.
@@ -31,7 +33,7 @@ import Testing
     let server = try await DatabaseServer.shared()
     var place = made.place
     place.address = server.socketAddress(user: "\(schema)_late")
-    place.options.operationTimeout = .seconds(2)
+    place.options.operationTimeout = .seconds(8)
     // To prepare it, the server would lock the table already.
     place.options.preparesStatements = false
     let late = try place.reopened()

@@ -20,6 +20,8 @@ import Testing
     var environment = DatabaseEnvironment()
     environment.retention = .zero
     environment.sweepInterval = .zero
+    // The test sweeps.
+    environment.sweepDelay = .seconds(86_400)
     return environment
   }
 
@@ -30,6 +32,8 @@ import Testing
   @Test func `deletes removals after an hour, and nothing else`() async throws {
     var environment = DatabaseEnvironment()
     environment.sweepInterval = .zero
+    // The test sweeps.
+    environment.sweepDelay = .seconds(86_400)
     let made = try await StoreOnServer(environment: environment)
     try made.fill(4)
     for number in 0..<2 { try await made.store.remove(StoreKey("\(number)", in: "svc")) }
@@ -95,6 +99,8 @@ import Testing
   @Test func `deletes the leases of processes that died an hour ago`() async throws {
     var environment = DatabaseEnvironment()
     environment.sweepInterval = .zero
+    // The test sweeps.
+    environment.sweepDelay = .seconds(86_400)
     let made = try await StoreOnServer(environment: environment)
     try await made.ask(
       """

@@ -22,7 +22,7 @@ import Testing
     let source = LogindSource(
       program: "test", countsIdleness: countsIdleness, busAddress: bus.address)
     let log = EventLog(of: source, receive)
-    // Delaying sleep is the last step before that.
+    // Delaying sleep is the last step before it reads what is the case.
     try await wait(until: "sleep is delayed") { try await logind.inhibitorCount() == 1 }
     return log
   }
@@ -35,6 +35,8 @@ import Testing
     let log = try await log(logind)
     try await logind.lockOther()
     try await logind.request(isLock: true)
+    // The source has then read what was the case.
+    try await log.wait(for: .sessionLocked)
     try await logind.say(isLocked: true)
     try await logind.request(isLock: true)
     try await logind.request(isLock: false)

@@ -2,6 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreTestSupport
+import TestSupport
 import TestThreads
 import Testing
 
@@ -17,7 +18,12 @@ import Testing
     // By default, the signal that asks for the lease would end this process.
     signal(SIGIO, SIG_IGN)
     let file = try #require(FileHandle(forReadingAtPath: scratch.file(name)))
-    #expect(fcntl(file.fileDescriptor, Self.setLease, F_RDLCK) == 0)
+    // A program that another test starts right now may still have the store's descriptors.
+    let end = ContinuousClock.now + patience
+    while fcntl(file.fileDescriptor, Self.setLease, F_RDLCK) != 0 {
+      try #require(errno == EAGAIN && ContinuousClock.now < end)
+      usleep(1000)
+    }
     try inThreads(2) { number in
       if number == 0 {
         usleep(50_000)

@@ -45,9 +45,7 @@ final class KeePassXC: Sendable {
       guard try await client.collection() != "/" else { return false }
       do {
         return try await !client.isLocked()
-      } catch let error as DBusError
-        where error.name == "org.freedesktop.DBus.Error.UnknownObject"
-      {
+      } catch is DBusError {
         // The database is being opened, for which its collection goes and comes back.
         return false
       }

@@ -22,7 +22,7 @@ struct SavedFile {
     try await wait(until: "\(path) is saved") {
       let version = try version()
       if version != last { (last, lastChange) = (version, .now) }
-      return last != before && ContinuousClock.now - lastChange > .seconds(1)
+      return last != before && ContinuousClock.now - lastChange > .seconds(3)
     }
   }
 

@@ -90,7 +90,7 @@ import Testing
 
   @Test func `loses no answer when the service is told to end`() throws {
     struct Stored: Decodable { let refreshToken: String }
-    let stage = try Stage(delay: 1)
+    let stage = try Stage(delay: 3)
     let (worker, output) = try stage.start("crowd-end", users: 200)
     #expect(String(decoding: output.reader.availableData, as: UTF8.self) == "asked\n")
     while try (stage.answer("/counts") as Counts).received < 100 { usleep(10_000) }

@@ -216,8 +216,9 @@ package final class DatabaseServer: Sendable {
     let root = "/proc/\(process)/task/\(process)/children"
     let children = try String(contentsOfFile: root, encoding: .utf8).split(separator: " ")
     for child in children.compactMap({ Int32($0) }) {
-      let title = try String(contentsOfFile: "/proc/\(child)/cmdline", encoding: .utf8)
-      if title.contains("walreceiver") { return child }
+      // Another one may have ended just now.
+      let title = try? String(contentsOfFile: "/proc/\(child)/cmdline", encoding: .utf8)
+      if title?.contains("walreceiver") == true { return child }
     }
     throw NeverHappened(what: "a process receives from the primary")
   }

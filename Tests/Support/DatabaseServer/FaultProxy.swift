@@ -52,17 +52,13 @@ package final class FaultProxy: Sendable {
   package init(to serverPort: UInt16) throws {
     self.serverPort = serverPort
     (listener, port) = try LocalPort.listen()
-    let (listener, serverPort) = (listener, serverPort)
+    let listener = listener
     Self.onThread { [weak self] in
       while true {
-        let client = accept(listener, nil, nil)
-        // The proxy was released.
-        guard client >= 0, let self else { break }
-        guard let server = LocalPort.connect(to: serverPort) else {
-          close(client)
-          continue
-        }
-        self.add(ProxiedLink(client: client, server: server))
+        var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+        unsafe poll(&waiting, 1, -1)
+        // Otherwise the proxy was released.
+        guard let self, self.acceptLink() else { break }
       }
       close(listener)
     }
@@ -84,8 +80,13 @@ package final class FaultProxy: Sendable {
   /// Whether the fault of the last plan has not been committed.
   package var isPlanned: Bool { plan.withLock { $0.fault != nil } }
 
-  /// Whether no connection is open, so that no message is under way.
-  package var isIdle: Bool { links.withLock { $0.allSatisfy(\.isClosed) } }
+  /// Whether no connection is open or waits to be accepted, so that no message is under way.
+  package var isIdle: Bool {
+    links.withLock { links in
+      var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+      return unsafe poll(&waiting, 1, 0) == 0 && links.allSatisfy(\.isClosed)
+    }
+  }
 
   /// Whether the line is cut off: nothing passes, and connections of that time never recover.
   package var isSilent: Bool {
@@ -102,8 +103,26 @@ package final class FaultProxy: Sendable {
     thread.start()
   }
 
-  private func add(_ link: ProxiedLink) {
-    links.withLock { $0.append(link) }
+  /// Accepts the connection that waits; returns `false` when there will be no more.
+  private func acceptLink() -> Bool {
+    var isOver = false
+    let link = links.withLock { links -> ProxiedLink? in
+      let client = accept(listener, nil, nil)
+      isOver = client < 0
+      guard !isOver else { return nil }
+      guard let server = LocalPort.connect(to: serverPort) else {
+        close(client)
+        return nil
+      }
+      let link = ProxiedLink(client: client, server: server)
+      links.append(link)
+      return link
+    }
+    if let link { start(link) }
+    return !isOver
+  }
+
+  private func start(_ link: ProxiedLink) {
     if isSilent { link.silence() }
     for direction in Direction.allCases {
       Self.onThread { [weak self] in

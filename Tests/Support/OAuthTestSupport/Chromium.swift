@@ -3,7 +3,7 @@ import TestSupport
 
 /// A real browser without a window, in which tests act as the person.
 ///
-/// All tests of a process share one browser; each login has a new page.
+/// Tests that run one at a time can share one browser; each login has a new page.
 package final class Chromium: Sendable {
   package struct Failure: Error {
     package let reason: String
@@ -34,7 +34,8 @@ package final class Chromium: Sendable {
   /// Returns the browser, starting it if necessary.
   package static func shared() throws -> Chromium { try one.get() }
 
-  private init() throws {
+  /// Starts a browser, which ends with this object.
+  package init() throws {
     directory = try TemporaryDirectory()
     input = try ClosedPipe()
     output = try ClosedPipe()

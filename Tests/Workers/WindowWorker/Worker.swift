@@ -82,6 +82,7 @@ final class Worker: @unchecked Sendable {
       windows[words[1]] = window
       unsafe connect(window.pointer, as: words.last ?? words[1])
       window.show()
+      return sayDone(words, when: words.last ?? words[1])
     case "keep":
       // The window is connected by an object that the program keeps.
       let window = ColorWindow(words[1])
@@ -90,6 +91,7 @@ final class Worker: @unchecked Sendable {
       kept.withLock { $0 = gated }
       window.reportEnd()
       window.show()
+      return sayDone(words, when: words[1])
     case "release":
       // As a program does whose object ends with a task.
       Thread.detachNewThread { self.kept.withLock { $0 = nil } }
@@ -142,6 +144,23 @@ final class Worker: @unchecked Sendable {
     default: say("unknown \(words)")
     }
     say("done \(words.joined(separator: " "))")
+  }
+
+  /// Reports the end of a command when the gate knows a scene, which another thread connects.
+  private func sayDone(_ words: [String], when scene: String) {
+    Task { [gate] in
+      for _ in 0..<10_000 {
+        do {
+          try await gate.whenAuthenticated(in: SceneIdentifier(scene), timeout: .zero) {}
+          break
+        } catch let error as AuthenticationError where error.code == .appCancel {
+          try? await Task.sleep(for: .milliseconds(5))
+        } catch {
+          break
+        }
+      }
+      say("done \(words.joined(separator: " "))")
+    }
   }
 
   /// Calls the gate from another thread, as often as possible.
