@@ -225,13 +225,13 @@ import Testing
   /// Whether a process sent a user's token, and had not stored the answer when the least rest of
   /// its lease was over, or when it was killed.
   private static func wasLate(_ lines: [String], for user: Int) -> Bool {
-    func time(_ line: String) -> Int? { line.words.last.flatMap { Int($0) } }
     let own = lines.filter { $0.words.count > 2 && $0.words[1] == "\(user)" }
-    guard let sending = own.last(where: { $0.hasPrefix("sending") }).flatMap(time) else {
-      return false
+    let times = own.map { $0.words.last.flatMap { Int($0) } ?? 0 }
+    return own.indices.contains { place in
+      guard own[place].hasPrefix("sending") else { return false }
+      guard place + 1 < own.endIndex else { return true }
+      return Duration.milliseconds(times[place + 1] - times[place]) >= lease / 3
     }
-    guard let end = own.last.flatMap(time), end > sending else { return true }
-    return Duration.milliseconds(end - sending) >= lease / 3
   }
 }
 

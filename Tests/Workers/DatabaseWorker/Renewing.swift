@@ -88,6 +88,9 @@ private func outcome(of session: UserSession<Token>) async throws -> String {
       return "renewed"
     } catch let error as SessionError where [.rejected, .notSignedIn].contains(error.code) {
       return "rejected"
+    } catch let error as SessionError where error.code == .temporarilyFailed {
+      // The process stood still in each of several tries: a caller tries again.
+      try await Task.sleep(for: error.retryAfter ?? .zero)
     } catch StoreError.exclusionLost {
       // Lost twice: a caller tries again.
     }
