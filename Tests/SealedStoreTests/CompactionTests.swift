@@ -184,7 +184,7 @@ import Testing
       store.lock()
       isLocked.signal()
     }.start()
-    #expect(isLocked.wait(timeout: .now() + 300) == .success)
+    #expect(isLocked.wait(timeout: .now() + 10) == .success)
     #expect(store.isLocked)
     held.unlock()
     if isAnotherThreadWaiting { isRefused.wait() }

@@ -3,7 +3,6 @@ import SessionToolsBase
 import SessionToolsTesting
 import TestSupport
 import Testing
-import TestSupport
 
 /// The state after refreshes have ended, and before the process ends.
 ///

@@ -21,11 +21,8 @@ import Testing
   }
 
   private func makeStore() async throws -> StoreOnServer {
-    var environment = DatabaseEnvironment()
+    var environment = DatabaseEnvironment.sweptByTest
     environment.retention = .zero
-    environment.sweepInterval = .zero
-    // The test sweeps.
-    environment.sweepDelay = .seconds(86_400)
     let made = try await StoreOnServer(environment: environment)
     for item in items { try await made.store.put("first", for: item) }
     try await made.ask("CREATE TABLE $.before AS SELECT * FROM $.item")

@@ -10,11 +10,8 @@ import Testing
 @Suite(.onOwnThread) struct `a put that is made late` {
   /// The table is locked when the server executes the put, and its clock goes on meanwhile.
   private func put(afterMinutes minutes: Int) async throws -> StoreOnServer {
-    var environment = DatabaseEnvironment()
+    var environment = DatabaseEnvironment.sweptByTest
     environment.retention = .zero
-    environment.sweepInterval = .zero
-    // The test sweeps.
-    environment.sweepDelay = .seconds(86_400)
     let made = try await StoreOnServer(environment: environment)
     let schema = made.place.options.schema
     // A user for whom the server has another clock.

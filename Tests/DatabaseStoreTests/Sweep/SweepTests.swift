@@ -17,11 +17,8 @@ import Testing
 
   /// An environment in which removals may be swept as soon as a sweep has noted the time.
   private static var hasty: DatabaseEnvironment {
-    var environment = DatabaseEnvironment()
+    var environment = DatabaseEnvironment.sweptByTest
     environment.retention = .zero
-    environment.sweepInterval = .zero
-    // The test sweeps.
-    environment.sweepDelay = .seconds(86_400)
     return environment
   }
 
@@ -30,11 +27,7 @@ import Testing
   }
 
   @Test func `deletes removals after an hour, and nothing else`() async throws {
-    var environment = DatabaseEnvironment()
-    environment.sweepInterval = .zero
-    // The test sweeps.
-    environment.sweepDelay = .seconds(86_400)
-    let made = try await StoreOnServer(environment: environment)
+    let made = try await StoreOnServer(environment: .sweptByTest)
     try made.fill(4)
     for number in 0..<2 { try await made.store.remove(StoreKey("\(number)", in: "svc")) }
     #expect(try await made.sweep() == 0)
@@ -97,11 +90,7 @@ import Testing
   }
 
   @Test func `deletes the leases of processes that died an hour ago`() async throws {
-    var environment = DatabaseEnvironment()
-    environment.sweepInterval = .zero
-    // The test sweeps.
-    environment.sweepDelay = .seconds(86_400)
-    let made = try await StoreOnServer(environment: environment)
+    let made = try await StoreOnServer(environment: .sweptByTest)
     try await made.ask(
       """
       INSERT INTO $.lease SELECT 0, decode(repeat(n::text, 32), 'hex'), '\\x00', now() - age

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `a busy machine does not choose a weaker slot`() throws {
-    let idle = try Self.largestCost()
+    let idle = try #require(try MeasuredCost.measured().first)
     let isDone = Atomic(false)
     let count = 3 * ProcessInfo.processInfo.activeProcessorCount
     let threads = (0..<count).map { _ in
@@ -31,18 +31,12 @@ import Testing
     }
     threads.forEach { $0.start() }
     defer { isDone.store(true, ordering: .relaxed) }
-    let busy = try Self.largestCost()
+    let busy = try #require(try MeasuredCost.measured().first)
     #expect(busy.memoryByteCount == idle.memoryByteCount)
     // The cost is between half and twice; it is not the same, because the processor's caches are
     // shared.
     #expect(busy.passes < 2 * idle.passes)
     #expect(idle.passes < 2 * busy.passes)
-  }
-
-  /// The cost of the largest memory, which is lower while others use the same core's caches.
-  private static func largestCost() throws -> MeasuredCost {
-    let costs = try (0..<3).map { _ in try #require(try MeasuredCost.measured().first) }
-    return try #require(costs.max { $0.passes < $1.passes })
   }
 
   /// The milliseconds of three passes over 64 MiB, and the passes over 64, 128 and 256 MiB that

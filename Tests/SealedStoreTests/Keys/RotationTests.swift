@@ -100,7 +100,7 @@ import Testing
         }
         isDone.signal()
       }.start()
-      #expect(hasLooked.wait(timeout: .now() + 300) == .success)
+      #expect(hasLooked.wait(timeout: .now() + 10) == .success)
       // The verification now proceeds to the lock.
       Thread.sleep(forTimeInterval: 0.05)
       return nil
@@ -115,7 +115,7 @@ import Testing
       }
       isDone.signal()
     }.start()
-    for _ in 0..<2 { try #require(isDone.wait(timeout: .now() + 300) == .success) }
+    for _ in 0..<2 { try #require(isDone.wait(timeout: .now() + 20) == .success) }
     disk.setRule(nil)
     #expect(try store.text("item 7") == "7")
   }

@@ -270,7 +270,7 @@ struct AuthenticationGateTests {
     #expect(test.told("a") == ["authenticated", "locked"])
   }
 
-  @Test(.timeLimit(.minutes(20)))
+  @Test(.timeLimit(.minutes(1)))
   func `tasks that stop reading the states do not hold up the gate`() async throws {
     let gate = AuthenticationGate { _ in PermanentToken() }
     let changing = Task.detached {

@@ -55,10 +55,9 @@ package final class FaultProxy: Sendable {
     let listener = listener
     Self.onThread { [weak self] in
       while true {
-        var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-        unsafe poll(&waiting, 1, -1)
+        _ = Self.hasArrival(listener, milliseconds: -1)
         // Otherwise the proxy was released.
-        guard let self, self.acceptLink() else { break }
+        guard let self, acceptLink() else { break }
       }
       close(listener)
     }
@@ -83,9 +82,14 @@ package final class FaultProxy: Sendable {
   /// Whether no connection is open or waits to be accepted, so that no message is under way.
   package var isIdle: Bool {
     links.withLock { links in
-      var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-      return unsafe poll(&waiting, 1, 0) == 0 && links.allSatisfy(\.isClosed)
+      !Self.hasArrival(listener, milliseconds: 0) && links.allSatisfy(\.isClosed)
     }
+  }
+
+  /// Returns whether a connection waits to be accepted, after waiting for one; -1 is no limit.
+  private static func hasArrival(_ listener: Int32, milliseconds: Int32) -> Bool {
+    var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&waiting, 1, milliseconds) != 0
   }
 
   /// Whether the line is cut off: nothing passes, and connections of that time never recover.

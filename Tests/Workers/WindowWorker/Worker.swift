@@ -36,7 +36,8 @@ final class Worker: @unchecked Sendable {
     }
     let asking: any AuthenticationPrompt = hasDialogs ? dialogs : prompt
     gate = AuthenticationGate(
-      PassphraseAuthenticator(of: store, prompt: asking), configuration: configuration
+      PassphraseAuthenticator(of: store, prompt: ReportingPrompt(prompt: asking)),
+      configuration: configuration
     ) {
       var request = AuthenticationRequest(reason: "show your colors")
       request.cancelTitle = "Not now"
@@ -202,6 +203,18 @@ final class Worker: @unchecked Sendable {
     case .failed(let error): "failed \(error.code)"
     }
   }
+}
+
+/// A prompt that reports each question before another one asks it.
+private struct ReportingPrompt: AuthenticationPrompt {
+  let prompt: any AuthenticationPrompt
+
+  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+    say("question after \(question.failureCount) failures")
+    return await prompt.answer(to: question)
+  }
+
+  func show(_ message: AuthenticationMessage) async { await prompt.show(message) }
 }
 
 /// Writes a line at once, from any thread.
