@@ -14,6 +14,12 @@ struct World {
     self.target.apply(target.map { .put($0.value, for: $0.key) })
   }
 
+  /// Returns stores of which the source has 3,000 items, which are three batches.
+  static func large() throws -> World {
+    let names = (0..<3000).map(String.init)
+    return World(source: try items(Dictionary(uniqueKeysWithValues: names.map { ($0, "value") })))
+  }
+
   /// Returns a migration in a process of its own.
   func migration(
     _ options: MigrationOptions = MigrationOptions(), _ life: Life = Life(),
