@@ -1,4 +1,5 @@
 import SessionAuthentication
+import SessionToolsBase
 
 /// The widget over the content of a window: nothing is taken from the content's own tree.
 ///
@@ -45,8 +46,10 @@ final class Cover {
     cover.put(over: window)
     widgets["program"].setLabel(program)
     widgets["unlock"].connect("clicked") { [weak self] in self?.confirm() }
-    widgets["cancel"].connect("clicked") { [weak self] in self?.end(.cancelled) }
-    widgets["fallback"].connect("clicked") { [weak self] in self?.end(.fallback) }
+    widgets["cancel"].connect("clicked") { [weak self] in self?.end(.failure(.cancelledByPerson)) }
+    widgets["fallback"].connect("clicked") { [weak self] in
+      self?.end(.failure(.personWantsAnotherWay))
+    }
     for entry in entries { entry.connect("activate") { [weak self] in self?.confirm() } }
     widgets["secret"].forbidShowingText()
     window.connectKeys { [weak self] in self?.handle($0) ?? .ignored }
@@ -157,15 +160,15 @@ final class Cover {
 
   private func confirm() {
     guard let entry else { return unlock() }
-    end(.text(entry.takeText()))
+    end(.success(entry.takeText()))
   }
 
-  private func end(_ answer: AuthenticationAnswer) { content?.question?.end(answer) }
+  private func end(_ answer: OpenQuestion.Answer) { content?.question?.end(answer) }
 
   private func handle(_ key: Key) -> Key.Handling {
     guard isModal else { return .ignored }
     switch key {
-    case .escape: end(.cancelled)
+    case .escape: end(.failure(.cancelledByPerson))
     case .tab, .backTab: cover.moveFocus(backward: key == .backTab, in: window)
     default:
       // No shortcut of the content may act unseen.

@@ -1,4 +1,5 @@
 public import SessionAuthentication
+public import SessionToolsBase
 
 /// A prompt that shows questions on the cover of the window that presents them.
 ///
@@ -17,11 +18,15 @@ public final class CoverPrompt: AuthenticationPrompt, @unchecked Sendable {
   /// Shows a question, and waits for its answer until its task is cancelled.
   ///
   /// The answer is copied from GTK's locked memory, and removed there.
-  public func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+  ///
+  /// - Throws: `userCancel`, `userFallback`.
+  public func answer(
+    to question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
     let open = OpenQuestion(question)
     GTKThread.perform { self.set(open) }
     defer { GTKThread.perform { self.remove(open) } }
-    return await open.answer()
+    return try await open.answer()
   }
 
   /// Shows a message beside the question, or instead of one.
@@ -56,7 +61,7 @@ public final class CoverPrompt: AuthenticationPrompt, @unchecked Sendable {
 
   private func set(_ question: OpenQuestion) {
     if question.isAnswered { return }
-    self.question?.end(.cancelled)
+    self.question?.end(.failure(.cancelledByPerson))
     (self.question, message) = (question, nil)
     present()
   }

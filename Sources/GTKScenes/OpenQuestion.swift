@@ -1,12 +1,15 @@
 import SessionAuthentication
+import SessionToolsBase
 import Synchronization
 
 /// A question that waits for its answer, on whatever thread that is given.
 final class OpenQuestion: Sendable {
+  typealias Answer = Result<SecretBytes, AuthenticationError>
+
   private enum State {
     case unasked
-    case asked(CheckedContinuation<AuthenticationAnswer, Never>)
-    case answered(AuthenticationAnswer)
+    case asked(CheckedContinuation<Answer, Never>)
+    case answered(Answer)
   }
 
   let question: AuthenticationQuestion
@@ -19,8 +22,8 @@ final class OpenQuestion: Sendable {
   }
 
   /// Gives the answer; the first one counts.
-  func end(_ answer: AuthenticationAnswer) {
-    let waiting = state.withLock { state -> CheckedContinuation<AuthenticationAnswer, Never>? in
+  func end(_ answer: Answer) {
+    let waiting = state.withLock { state -> CheckedContinuation<Answer, Never>? in
       defer { if case .answered = state {} else { state = .answered(answer) } }
       if case .asked(let waiting) = state { return waiting }
       return nil
@@ -28,11 +31,13 @@ final class OpenQuestion: Sendable {
     waiting?.resume(returning: answer)
   }
 
-  /// Waits for the answer, which is `cancelled` when the task is.
-  func answer() async -> AuthenticationAnswer {
-    await withTaskCancellationHandler {
+  /// Waits for the answer, which is `userCancel` when the task is cancelled.
+  ///
+  /// - Throws: `userCancel`, `userFallback`.
+  func answer() async throws(AuthenticationError) -> SecretBytes {
+    let answer = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let answer = state.withLock { state -> AuthenticationAnswer? in
+        let answer = state.withLock { state -> Answer? in
           if case .answered(let answer) = state { return answer }
           state = .asked(continuation)
           return nil
@@ -40,7 +45,8 @@ final class OpenQuestion: Sendable {
         if let answer { continuation.resume(returning: answer) }
       }
     } onCancel: {
-      end(.cancelled)
+      end(.failure(.cancelledByPerson))
     }
+    return try answer.get()
   }
 }

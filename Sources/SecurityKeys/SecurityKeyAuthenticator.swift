@@ -34,25 +34,24 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   /// The method `securityKey`.
   public var method: AuthenticationMethod { .securityKey }
 
-  /// Returns whether a security key for the store is plugged in, which takes some milliseconds.
+  /// Returns if a security key for the store is plugged in, which takes some milliseconds.
   ///
-  /// - Returns: If it is not available: `biometryNotAvailable` when none is plugged in,
+  /// - Throws: `biometryNotAvailable` when none is plugged in,
   ///   `notPermitted` when this process may not use it, `misconfigured` when the store has no slot
   ///   for one, or `serviceLost`.
-  public func availability() async -> AuthenticatorAvailability {
+  public func checkAvailability() async throws(AuthenticationError) {
     let store = store
-    do throws(StoreError) {
-      let result = await inTurn { () throws(StoreError) -> AuthenticationError? in
-        let slots = try store.slotsOnDisk().compactMap(\.parameters).filter(
-          \.isOfSecurityKey)
-        for slot in slots where try SecurityKey.isConnected(for: slot) { return nil }
-        return slots.isEmpty
-          ? AuthenticationError(.misconfigured, "no security key opens the store")
-          : AuthenticationError(.biometryNotAvailable, "the security key is not plugged in")
-      }
-      return try result.get().map { .unavailable($0) } ?? .available
-    } catch {
-      return .unavailable(AuthenticationError(error))
+    let result = await inTurn { () throws(StoreError) -> AuthenticationError? in
+      let slots = try store.slotsOnDisk().compactMap(\.parameters).filter(\.isOfSecurityKey)
+      for slot in slots where try SecurityKey.isConnected(for: slot) { return nil }
+      return slots.isEmpty
+        ? AuthenticationError(.misconfigured, "no security key opens the store")
+        : AuthenticationError(.biometryNotAvailable, "the security key is not plugged in")
+    }
+    switch result {
+    case .success(nil): return
+    case .success(let refusal?): throw refusal
+    case .failure(let error): throw AuthenticationError(error)
     }
   }
 

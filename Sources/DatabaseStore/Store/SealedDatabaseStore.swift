@@ -60,7 +60,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     self.environment = environment
     traits = StoreTraits(
       isAtomic: true, isDurable: isDurable, seesOtherProcesses: true,
-      excludesOtherProcesses: true, exclusionEnds: .atLatest(environment.leaseDuration),
+      excludesOtherProcesses: true, exclusionLease: environment.leaseDuration,
       largestValueByteCount: Self.largestValueByteCount)
     names = NameLocks(store: database.name)
     leases = LeaseKeeper(database, environment)

@@ -38,20 +38,15 @@ public struct FingerprintAuthenticator: UserAuthenticator {
   /// The method `fingerprint`.
   public var method: AuthenticationMethod { .fingerprint }
 
-  /// Returns whether there is a reader with an enrolled finger.
+  /// Returns if there is a reader with an enrolled finger.
   ///
   /// Starts fprintd if it is not running. Takes as long as that, at most 25 s.
   ///
-  /// - Returns: If it is not available: `biometryNotAvailable` when there is no service or no
+  /// - Throws: `biometryNotAvailable` when there is no service or no
   ///   reader, `biometryNotEnrolled`, `notPermitted`, or `timedOut`. Only an evaluation shows
   ///   whether the reader is in use.
-  public func availability() async -> AuthenticatorAvailability {
-    do throws(AuthenticationError) {
-      _ = try await reader(until: Deadline(in: Self.serviceTimeout))
-      return .available
-    } catch {
-      return .unavailable(error)
-    }
+  public func checkAvailability() async throws(AuthenticationError) {
+    _ = try await reader(until: Deadline(in: Self.serviceTimeout))
   }
 
   /// Waits for a finger.

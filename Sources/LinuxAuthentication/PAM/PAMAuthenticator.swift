@@ -43,18 +43,15 @@ public struct PAMAuthenticator: UserAuthenticator {
   /// The content of a service's file that asks the same as a login on this machine.
   public static var exampleServiceFile: String { PAMServiceFile.example }
 
-  /// Returns whether the service's file is complete and the user exists; `misconfigured` if not.
+  /// Returns if the service's file is complete and the user exists.
   ///
   /// It begins no transaction, since a module may use a device or count a failure. So only an
   /// evaluation reveals an account without a password, or a locked one.
-  public func availability() async -> AuthenticatorAvailability {
-    do throws(AuthenticationError) {
-      try file.check()
-      if user == nil { _ = try await Self.ownName() }
-      return .available
-    } catch {
-      return .unavailable(error)
-    }
+  ///
+  /// - Throws: `misconfigured`.
+  public func checkAvailability() async throws(AuthenticationError) {
+    try file.check()
+    if user == nil { _ = try await Self.ownName() }
   }
 
   /// Asks the person the questions of the service's modules.

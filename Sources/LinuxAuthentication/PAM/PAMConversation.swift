@@ -59,8 +59,8 @@ final class PAMConversation {
       text: text, isSecret: isSecret, failureCount: askedCounts[text, default: 0],
       request: request)
     askedCounts[text, default: 0] += 1
-    switch attempt.wait(for: { [prompt] in await prompt.answer(to: question) }) {
-    case .text(let answer):
+    switch attempt.wait(for: { [prompt] in await prompt.result(of: question) }) {
+    case .success(let answer):
       guard PAMTransaction.takes(answer) else {
         refusal = AuthenticationError(
           .failed,
@@ -71,8 +71,7 @@ final class PAMConversation {
       isPersonInvolved = true
       hasGivenSecret = hasGivenSecret || isSecret
       return answer
-    case .cancelled: refusal = .cancelledByPerson
-    case .fallback: refusal = .personWantsAnotherWay
+    case .failure(let error): refusal = error
     // Not reported: the waiter has already received the reason for the end.
     case nil: refusal = .cancelledByApp
     }

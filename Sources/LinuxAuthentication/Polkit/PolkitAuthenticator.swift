@@ -36,25 +36,20 @@ public struct PolkitAuthenticator: UserAuthenticator {
   /// The method `system`.
   public var method: AuthenticationMethod { .system }
 
-  /// Returns whether polkit knows the action, and could ask.
+  /// Returns if polkit knows the action, and could ask.
   ///
   /// Takes as long as polkit does, at most 25 s. Only an evaluation reveals whether there is an
   /// agent to show the question.
   ///
-  /// - Returns: If it is not available: `misconfigured` when there is no polkit, or no policy file
+  /// - Throws: `misconfigured` when there is no polkit, or no policy file
   ///   for the action, `notPermitted` when the rules refuse without asking, `serviceLost` or
   ///   `timedOut`.
-  public func availability() async -> AuthenticatorAvailability {
+  public func checkAvailability() async throws(AuthenticationError) {
     let deadline = Deadline(in: Self.serviceTimeout)
-    do throws(AuthenticationError) {
-      let authority = try await authority(until: deadline)
-      defer { authority.connection.close() }
-      let answer = try await check(authority, cancellation: nil, until: deadline)
-      return answer.isAuthorized || answer.isChallenge
-        ? .available : .unavailable(PolkitFailure.notPermitted)
-    } catch {
-      return .unavailable(error)
-    }
+    let authority = try await authority(until: deadline)
+    defer { authority.connection.close() }
+    let answer = try await check(authority, cancellation: nil, until: deadline)
+    guard answer.isAuthorized || answer.isChallenge else { throw PolkitFailure.notPermitted }
   }
 
   /// Lets the system ask the person.

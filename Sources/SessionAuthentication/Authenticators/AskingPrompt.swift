@@ -3,13 +3,13 @@ package import SessionToolsBase
 extension AuthenticationPrompt {
   /// Asks a question within its request's time limit.
   ///
-  /// - Throws: `userCancel`, `userFallback`, `timedOut`, `appCancel`.
+  /// - Throws: `timedOut`, `appCancel`; the errors of ``answer(to:)``.
   package func text(
     for question: AuthenticationQuestion
   ) async throws(AuthenticationError) -> SecretBytes {
     let timeout = question.request.timeout
-    let given = await withTaskGroup(of: AuthenticationAnswer?.self) { group in
-      group.addTask { await self.answer(to: question) }
+    let given = await withTaskGroup(of: Result<SecretBytes, AuthenticationError>?.self) { group in
+      group.addTask { await self.result(of: question) }
       group.addTask {
         try? await SystemSessionClock().sleep(for: timeout)
         return nil
@@ -18,13 +18,20 @@ extension AuthenticationPrompt {
       return await group.next() ?? nil
     }
     if Task.isCancelled { throw .cancelledByApp }
-    switch given {
-    case .text(let text): return text
-    case .cancelled: throw .cancelledByPerson
-    case .fallback: throw .personWantsAnotherWay
-    case nil:
-      throw AuthenticationError(
-        .timedOut, "the question was not answered within \(timeout)")
+    guard let given else {
+      throw AuthenticationError(.timedOut, "the question was not answered within \(timeout)")
+    }
+    return try given.get()
+  }
+
+  /// Asks a question, without a time limit.
+  package func result(
+    of question: AuthenticationQuestion
+  ) async -> Result<SecretBytes, AuthenticationError> {
+    do throws(AuthenticationError) {
+      return .success(try await answer(to: question))
+    } catch {
+      return .failure(error)
     }
   }
 }

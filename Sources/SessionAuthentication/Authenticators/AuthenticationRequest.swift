@@ -28,7 +28,11 @@ public struct AuthenticationRequest: Sendable {
 /// A way to show questions to a person: a dialog of the program, or a terminal.
 public protocol AuthenticationPrompt: Sendable {
   /// Asks one question, and waits for the answer until its task is cancelled.
-  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer
+  ///
+  /// - Returns: The requested text, in UTF-8.
+  /// - Throws: `userCancel` when the person refused; `userFallback` when the person wants to
+  ///   authenticate in another way. When the task was cancelled, the error is not used.
+  func answer(to question: AuthenticationQuestion) async throws(AuthenticationError) -> SecretBytes
 
   /// Shows something that needs no answer, such as "swipe again".
   func show(_ message: AuthenticationMessage) async
@@ -54,16 +58,6 @@ public struct AuthenticationQuestion: Sendable {
     self.failureCount = failureCount
     self.request = request
   }
-}
-
-/// A person's answer.
-public enum AuthenticationAnswer: Sendable {
-  /// The requested text, in UTF-8.
-  case text(SecretBytes)
-  /// The person refused.
-  case cancelled
-  /// The person wants to authenticate in another way.
-  case fallback
 }
 
 /// A message to a person during the authentication.

@@ -13,15 +13,19 @@ public struct FirstAvailableAuthenticator: UserAuthenticator {
   /// The method `system`, whichever authenticator is used.
   public var method: AuthenticationMethod { .system }
 
-  /// Returns whether any authenticator is available; otherwise the reason why the first is not.
-  public func availability() async -> AuthenticatorAvailability {
-    var first: AuthenticatorAvailability?
+  /// Returns if any authenticator is available.
+  ///
+  /// - Throws: The reason why the first is not.
+  public func checkAvailability() async throws(AuthenticationError) {
+    var first: AuthenticationError?
     for authenticator in authenticators {
-      let availability = await authenticator.availability()
-      if availability.isAvailable { return .available }
-      first = first ?? availability
+      do throws(AuthenticationError) {
+        return try await authenticator.checkAvailability()
+      } catch {
+        first = first ?? error
+      }
     }
-    return first ?? .unavailable(.noAuthenticator)
+    throw first ?? .noAuthenticator
   }
 
   /// Asks the first available authenticator, and the next one after `userFallback` or
@@ -34,7 +38,9 @@ public struct FirstAvailableAuthenticator: UserAuthenticator {
   ) async throws(AuthenticationError) -> AuthenticationMethod {
     var (firstRefusal, fallback): (AuthenticationError?, AuthenticationError?) = (nil, nil)
     for authenticator in authenticators {
-      if case .unavailable(let error) = await authenticator.availability() {
+      do throws(AuthenticationError) {
+        try await authenticator.checkAvailability()
+      } catch {
         firstRefusal = firstRefusal ?? error
         continue
       }

@@ -34,7 +34,7 @@ public struct PassphraseAuthenticator: UserAuthenticator {
   public var method: AuthenticationMethod { .passphrase }
 
   /// Returns `available`: whether the store has a passphrase becomes known when it is opened.
-  public func availability() async -> AuthenticatorAvailability { .available }
+  public func checkAvailability() async throws(AuthenticationError) {}
 
   /// Asks for the passphrase and opens the store.
   ///

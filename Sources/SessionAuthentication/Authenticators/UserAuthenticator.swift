@@ -7,8 +7,11 @@ public protocol UserAuthenticator: Sendable {
   /// How the person is authenticated.
   var method: AuthenticationMethod { get }
 
-  /// Returns whether the person could be asked now, without asking; may wait for system services.
-  func availability() async -> AuthenticatorAvailability
+  /// Returns if the person could be asked now, without asking; may wait for system services.
+  ///
+  /// - Throws: The reason why the person could not be asked, such as `biometryNotEnrolled`,
+  ///   `passcodeNotSet` or `misconfigured`.
+  func checkAvailability() async throws(AuthenticationError)
 
   /// Asks the person.
   ///
@@ -20,20 +23,6 @@ public protocol UserAuthenticator: Sendable {
   func evaluate(
     _ request: AuthenticationRequest
   ) async throws(AuthenticationError) -> AuthenticationMethod
-}
-
-/// Whether an authenticator can be used.
-public enum AuthenticatorAvailability: Sendable {
-  /// It can be used.
-  case available
-  /// It cannot be used, for this reason: such as `biometryNotEnrolled`, `passcodeNotSet`,
-  /// `misconfigured`.
-  case unavailable(AuthenticationError)
-
-  /// Whether it can be used.
-  public var isAvailable: Bool {
-    if case .available = self { true } else { false }
-  }
 }
 
 /// How a person is authenticated.

@@ -1,9 +1,10 @@
 import SessionToolsBase
 
-/// The gate in front of guarded items, with the policy for their callers.
+/// The gate in front of guarded items, with the rules for their callers.
 struct GateDoor: Sendable {
   let gate: AuthenticationGate
-  let policy: GuardPolicy
+  let whenLocked: GuardedStore.WhenLocked
+  let guardsChanges: Bool
 
   /// Throws if the gate is locked.
   ///
@@ -12,14 +13,14 @@ struct GateDoor: Sendable {
     if gate.requiresAuthentication { throw locked(nil) }
   }
 
-  /// Returns when the gate is open, after the policy's action.
+  /// Returns when the gate is open, after what is done when it is locked.
   ///
   /// - Throws: `locked`, `timedOut` or `cancelled`.
   func waitUntilOpen() async throws(StoreError) {
     guard gate.requiresAuthentication else { return }
     if UnattendedRead.isUnderWay { throw locked(nil) }
     do throws(AuthenticationError) {
-      switch policy.whenLocked {
+      switch whenLocked {
       case .refuse: throw .nobodyAsked
       case .wait(let timeout): try await gate.waitUntilAuthenticated(timeout: timeout)
       case .authenticate: try await gate.authenticate()
@@ -72,6 +73,6 @@ struct GateDoor: Sendable {
 
 extension AuthenticationError {
   fileprivate static var nobodyAsked: AuthenticationError {
-    AuthenticationError(.notInteractive, "the policy does not allow asking the person")
+    AuthenticationError(.notInteractive, "the guard does not ask the person")
   }
 }

@@ -16,12 +16,18 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
   private let door: GateDoor
 
   /// Puts a container behind a gate.
+  ///
+  /// - Parameters:
+  ///   - base: The container.
+  ///   - gate: The gate.
+  ///   - whenLocked: What an `async` read does while the gate is locked.
+  ///   - guardsChanges: Whether changes also need authentication.
   public init(
     _ base: some SessionContainer<Item>, behind gate: AuthenticationGate,
-    policy: GuardPolicy = GuardPolicy()
+    whenLocked: GuardedStore.WhenLocked = .refuse, guardsChanges: Bool = false
   ) {
     self.base = AnySessionContainer(base)
-    door = GateDoor(gate: gate, policy: policy)
+    door = GateDoor(gate: gate, whenLocked: whenLocked, guardsChanges: guardsChanges)
   }
 
   // MARK: - Guarded
@@ -48,7 +54,7 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
 
   /// Reads an item when the gate is open; `nil` means only that the item does not exist.
   ///
-  /// - Throws: `StoreError.locked` when the gate is locked and the policy is not to wait, or the
+  /// - Throws: `StoreError.locked` when the gate is locked and the read does not wait, or the
   ///   authentication failed; `timedOut`, `cancelled`; the container's errors.
   public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
@@ -60,42 +66,40 @@ public struct GuardedContainer<Item: Codable>: ObservableSessionContainer {
     return item
   }
 
-  /// Stores an item, if the policy leaves changes unguarded or the gate is open.
+  /// Stores an item, if changes are not guarded or the gate is open.
   ///
   /// - Throws: `StoreError.locked`; the container's errors.
   public func storeItem(
     _ item: Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder = JSONEncoder()
   ) throws {
-    if door.policy.guardsChanges { try door.refuseIfLocked() }
+    if door.guardsChanges { try door.refuseIfLocked() }
     try base.storeItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Stores an item, at once if the policy leaves changes unguarded, otherwise when the gate is
-  /// open.
+  /// Stores an item, at once if changes are not guarded, otherwise when the gate is open.
   ///
   /// - Throws: The errors of ``asyncLoadItem(forIdentifier:jsonDecoder:)``.
   public func asyncStoreItem(
     _ item: sending Item, forIdentifier identifier: String,
     jsonEncoder: JSONEncoder = JSONEncoder()
   ) async throws {
-    if door.policy.guardsChanges { try await door.waitUntilOpen() }
+    if door.guardsChanges { try await door.waitUntilOpen() }
     try await base.asyncStoreItem(item, forIdentifier: identifier, jsonEncoder: jsonEncoder)
   }
 
-  /// Removes an item, if the policy leaves changes unguarded or the gate is open.
+  /// Removes an item, if changes are not guarded or the gate is open.
   ///
   /// - Throws: `StoreError.locked`; the container's errors.
   public func removeItem(forIdentifier identifier: String) throws {
-    if door.policy.guardsChanges { try door.refuseIfLocked() }
+    if door.guardsChanges { try door.refuseIfLocked() }
     try base.removeItem(forIdentifier: identifier)
   }
 
-  /// Removes an item, at once if the policy leaves changes unguarded, otherwise when the gate is
-  /// open.
+  /// Removes an item, at once if changes are not guarded, otherwise when the gate is open.
   ///
   /// - Throws: The errors of ``asyncLoadItem(forIdentifier:jsonDecoder:)``.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws {
-    if door.policy.guardsChanges { try await door.waitUntilOpen() }
+    if door.guardsChanges { try await door.waitUntilOpen() }
     try await base.asyncRemoveItem(forIdentifier: identifier)
   }
 

@@ -4,9 +4,9 @@ import Synchronization
 /// A store whose values can be read only while a gate is open.
 ///
 /// Names are not secret here: listing them, and checking whether an item exists, works as in the
-/// store, without asking the person. Changes also need no authentication, unless the policy says
-/// otherwise, so that while the gate is locked a session can be ended, and a refresh under way can
-/// be stored.
+/// store, without asking the person. Changes also need no authentication, unless they are guarded
+/// as well, so that while the gate is locked a session can be ended, and a refresh under way can be
+/// stored.
 ///
 /// The gate is in the program, so only the program's own user interface is bound by it. Protection
 /// from others is up to the store: attach that to the gate, too.
@@ -15,11 +15,32 @@ public struct GuardedStore: SecretStore, WrappingStore {
   public let base: any SecretStore
   private let door: GateDoor
 
+  /// What an `async` read does while the gate is locked.
+  ///
+  /// Reads of a session's state, and those by sign-in, sign-out and a refresh under way, are
+  /// refused whatever it is: they are not on the person's request.
+  public enum WhenLocked: Hashable, Sendable {
+    /// It fails with `locked`.
+    case refuse
+    /// It waits, at most this long, until the person is authenticated; it does not ask.
+    case wait(Duration)
+    /// It asks the person, and waits.
+    case authenticate
+  }
+
   /// Puts a store behind a gate.
+  ///
+  /// - Parameters:
+  ///   - base: The store.
+  ///   - gate: The gate.
+  ///   - whenLocked: What an `async` read does while the gate is locked.
+  ///   - guardsChanges: Whether changes also need authentication.
   public init(
-    _ base: some SecretStore, behind gate: AuthenticationGate, policy: GuardPolicy = GuardPolicy()
+    _ base: some SecretStore, behind gate: AuthenticationGate,
+    whenLocked: WhenLocked = .refuse, guardsChanges: Bool = false
   ) {
-    self.init(base, door: GateDoor(gate: gate, policy: policy))
+    self.init(
+      base, door: GateDoor(gate: gate, whenLocked: whenLocked, guardsChanges: guardsChanges))
   }
 
   init(_ base: any SecretStore, door: GateDoor) {
@@ -47,7 +68,7 @@ public struct GuardedStore: SecretStore, WrappingStore {
 
   /// Reads one value when the gate is open.
   ///
-  /// - Throws: `locked` when the gate is locked and the policy is not to wait, or the
+  /// - Throws: `locked` when the gate is locked and the read does not wait, or the
   ///   authentication failed; `timedOut`, `cancelled`; the store's errors.
   public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
     try await door.waitUntilOpen()
@@ -57,16 +78,15 @@ public struct GuardedStore: SecretStore, WrappingStore {
     return value
   }
 
-  /// Makes changes, if the policy leaves changes unguarded or the gate is open.
+  /// Makes changes, if changes are not guarded or the gate is open.
   ///
   /// - Throws: `locked`; the store's errors.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
-    if door.policy.guardsChanges { try door.refuseIfLocked() }
+    if door.guardsChanges { try door.refuseIfLocked() }
     try base.apply(changes)
   }
 
-  /// Makes changes, at once if the policy leaves changes unguarded, otherwise when the gate is
-  /// open.
+  /// Makes changes, at once if changes are not guarded, otherwise when the gate is open.
   ///
   /// - Throws: The errors of ``asyncValue(for:)`` and of the store.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
@@ -74,11 +94,11 @@ public struct GuardedStore: SecretStore, WrappingStore {
     try await base.apply(changes)
   }
 
-  /// Waits for the gate if the policy guards changes.
+  /// Waits for the gate if changes are guarded.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
   package func waitUntilChangesAreAllowed() async throws(StoreError) {
-    if door.policy.guardsChanges { try await door.waitUntilOpen() }
+    if door.guardsChanges { try await door.waitUntilOpen() }
   }
 
   // MARK: - Not guarded

@@ -1,15 +1,5 @@
 import Synchronization
 
-/// One failed refresh of several, with its target.
-public struct RefreshFailure<Target> {
-  /// The target that was to be refreshed.
-  public let target: Target
-  /// Why it was not refreshed.
-  public let error: RefreshError
-}
-
-extension RefreshFailure: Sendable where Target: Sendable {}
-
 extension Sequence where Element == any Refreshable {
   /// Refreshes all at the same time and calls the completion once, when the last has ended.
   ///
@@ -33,13 +23,15 @@ extension Sequence where Element == any Refreshable {
   /// of the sequence.
   ///
   /// The completion runs as that of `refresh(completion:)` does.
-  public func refreshAll(completion: @escaping ([RefreshFailure<Element>]) -> Void) {
+  public func refreshAll(
+    completion: @escaping ([(target: Element, error: RefreshError)]) -> Void
+  ) {
     let targets = Array(self)
     RefreshRound.run(targets) { errors in completion(failures(of: targets, with: errors)) }
   }
 
   /// Refreshes all at the same time and returns the failures, in the order of the sequence.
-  public func refreshAll() async -> [RefreshFailure<Element>] {
+  public func refreshAll() async -> [(target: Element, error: RefreshError)] {
     let targets = Array(self)
     return failures(of: targets, with: await RefreshRound.run(targets))
   }
@@ -65,13 +57,15 @@ extension Sequence where Element: Refreshable {
   /// of the sequence.
   ///
   /// The completion runs as that of `refresh(completion:)` does.
-  public func refreshAll(completion: @escaping ([RefreshFailure<Element>]) -> Void) {
+  public func refreshAll(
+    completion: @escaping ([(target: Element, error: RefreshError)]) -> Void
+  ) {
     let targets = Array(self)
     RefreshRound.run(targets) { errors in completion(failures(of: targets, with: errors)) }
   }
 
   /// Refreshes all at the same time and returns the failures, in the order of the sequence.
-  public func refreshAll() async -> [RefreshFailure<Element>] {
+  public func refreshAll() async -> [(target: Element, error: RefreshError)] {
     let targets = Array(self)
     return failures(of: targets, with: await RefreshRound.run(targets))
   }
@@ -82,9 +76,9 @@ protocol SharedRefreshable: Refreshable, RefreshingSession {}
 
 private func failures<Target>(
   of targets: [Target], with errors: [RefreshError?]
-) -> [RefreshFailure<Target>] {
+) -> [(target: Target, error: RefreshError)] {
   zip(targets, errors).compactMap { target, error in
-    error.map { RefreshFailure(target: target, error: $0) }
+    error.map { (target, $0) }
   }
 }
 

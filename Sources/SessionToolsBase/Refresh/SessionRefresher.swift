@@ -18,7 +18,7 @@ public struct SessionRefresher<Item>: Sendable {
   ///
   /// It is never called twice at the same time for one item: among all tasks, threads and processes
   /// where the session's container is on a store (``StoreBackedContainer``), otherwise within this
-  /// process. One exception: where exclusive access can be lost (``StoreTraits/exclusionEnds``),
+  /// process. One exception: where exclusive access can be lost (``StoreTraits/exclusionLease``),
   /// others go on without a process that stands still in its handler for that long. When the access
   /// cannot be renewed although the process runs, the handler's task is cancelled some seconds
   /// before the access ends; a handler that goes on nevertheless may run beside another one.

@@ -108,7 +108,7 @@ public protocol SecretStore: Sendable {
   /// ends with the closure, and with the process, however that dies. Asking for the same name again
   /// inside the closure waits until the timeout.
   ///
-  /// Where ``StoreTraits/exclusionEnds`` is a duration, the access also ends when this process does
+  /// Where there is a ``StoreTraits/exclusionLease``, the access also ends when this process does
   /// not run for that long. The closure goes on, but every change that it makes is refused with
   /// `exclusionLost`.
   ///

@@ -8,8 +8,11 @@ public struct StoreTraits: Hashable, Sendable {
   public let seesOtherProcesses: Bool
   /// Whether exclusive access to a name holds against other processes.
   public let excludesOtherProcesses: Bool
-  /// How exclusive access to a name ends that its closure does not end.
-  public let exclusionEnds: ExclusionEnd
+  /// How long exclusive access lasts without a sign of life of the process, which may have been
+  /// stopped or cut off; `nil` where it lasts as long as the process, also while that is stopped.
+  ///
+  /// Once it has ended so, the changes that its closure makes throw `exclusionLost`.
+  public let exclusionLease: Duration?
   /// The size of the largest value the store accepts, in bytes.
   public let largestValueByteCount: Int
   /// Whether every change is refused.
@@ -18,26 +21,16 @@ public struct StoreTraits: Hashable, Sendable {
   /// States what a store can do.
   public init(
     isAtomic: Bool, isDurable: Bool, seesOtherProcesses: Bool, excludesOtherProcesses: Bool,
-    exclusionEnds: ExclusionEnd = .withProcess, largestValueByteCount: Int,
-    isReadOnly: Bool = false
+    exclusionLease: Duration? = nil, largestValueByteCount: Int, isReadOnly: Bool = false
   ) {
     self.isAtomic = isAtomic
     self.isDurable = isDurable
     self.seesOtherProcesses = seesOtherProcesses
     self.excludesOtherProcesses = excludesOtherProcesses
-    self.exclusionEnds = exclusionEnds
+    self.exclusionLease = exclusionLease
     self.largestValueByteCount = largestValueByteCount
     self.isReadOnly = isReadOnly
   }
-}
-
-/// How exclusive access ends that its closure does not end.
-public enum ExclusionEnd: Hashable, Sendable {
-  /// It ends when the process dies, and lasts as long as the process is stopped.
-  case withProcess
-  /// It ends at the latest after this time without a sign of life of the process, which may have
-  /// been stopped or cut off; the changes that its closure makes then throw `exclusionLost`.
-  case atLatest(Duration)
 }
 
 /// What protects the values of a store at rest.

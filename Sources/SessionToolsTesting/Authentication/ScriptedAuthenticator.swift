@@ -16,7 +16,7 @@ public final class ScriptedAuthenticator: UserAuthenticator {
 
   private struct State {
     var answers: [Answer]
-    var availability: AuthenticatorAvailability
+    var unavailability: AuthenticationError?
     var requests: [AuthenticationRequest] = []
     var underWay: [Int: CheckedContinuation<Result<Void, AuthenticationError>, Never>] = [:]
     var isOver: Set<Int> = []
@@ -30,14 +30,14 @@ public final class ScriptedAuthenticator: UserAuthenticator {
   ///
   /// - Parameters:
   ///   - answers: The results of the first evaluations; the last one is used for all that follow.
-  ///   - availability: The availability that it reports.
+  ///   - unavailability: The reason why it is not available; `nil` if it is.
   ///   - method: The method that it reports.
   public init(
-    _ answers: [Answer] = [.success], availability: AuthenticatorAvailability = .available,
+    _ answers: [Answer] = [.success], unavailability: AuthenticationError? = nil,
     method: AuthenticationMethod = AuthenticationMethod("scripted")
   ) {
     self.method = method
-    state = Mutex(State(answers: answers, availability: availability))
+    state = Mutex(State(answers: answers, unavailability: unavailability))
   }
 
   /// The requests so far.
@@ -46,9 +46,11 @@ public final class ScriptedAuthenticator: UserAuthenticator {
   /// The number of waiting evaluations.
   public var underWayCount: Int { state.withLock { $0.underWay.count } }
 
-  /// Returns the prepared availability.
-  public func availability() async -> AuthenticatorAvailability {
-    state.withLock { $0.availability }
+  /// Returns, unless a reason not to was prepared.
+  ///
+  /// - Throws: The prepared reason.
+  public func checkAvailability() async throws(AuthenticationError) {
+    if let error = state.withLock({ $0.unavailability }) { throw error }
   }
 
   /// Appends another answer to the prepared ones.

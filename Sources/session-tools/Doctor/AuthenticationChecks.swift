@@ -41,9 +41,9 @@ struct AuthenticationChecks {
   private func check(
     _ name: String, _ authenticator: some UserAuthenticator, _ finding: String
   ) async -> Check {
-    switch await authenticator.availability() {
-    case .available: .ok(name, finding)
-    case .unavailable(let error): .note(name, error.reason, remedy: error.remedy)
+    await check(name) { () throws(AuthenticationError) in
+      try await authenticator.checkAvailability()
+      return finding
     }
   }
 

@@ -11,7 +11,7 @@ import Testing
   ) async throws {
     let prompt = ScriptedPrompt()
     let authenticator = FingerprintAuthenticator(busAddress: address, prompt: prompt)
-    let reason = try #require(await authenticator.availability().error)
+    let reason = try #require(await authenticator.unavailability)
     let error = try #require(await Evaluation.of(authenticator).error)
     for error in [reason, error] {
       #expect(error.code == code)

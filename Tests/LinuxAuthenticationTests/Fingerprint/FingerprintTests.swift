@@ -33,7 +33,7 @@ import Testing
     let service = try await FingerprintService()
     try await service.enroll("thumb")
     let prompt = ScriptedPrompt()
-    #expect(await authenticator(service).availability().isAvailable)
+    #expect(await authenticator(service).unavailability == nil)
     for _ in 1...2 {
       // Twice, because the reader must be released.
       let outcome = try await outcome(service, prompt, "SCAN thumb")
@@ -95,7 +95,7 @@ import Testing
     let outcome = try await outcome(service, ScriptedPrompt(), "UNPLUG")
     #expect(outcome.code == .serviceLost)
     try await wait(until: "the reader is gone") {
-      await authenticator(service).availability().error?.code
+      await authenticator(service).unavailability?.code
         == .biometryNotAvailable
     }
   }

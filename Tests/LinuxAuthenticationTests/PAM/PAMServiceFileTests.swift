@@ -34,14 +34,14 @@ import Testing
     let error = try #require(await Evaluation.of(authenticator).error)
     #expect(error.code == .misconfigured)
     #expect(error.remedy != nil)
-    #expect(await authenticator.availability().error?.code == .misconfigured)
+    #expect(await authenticator.unavailability?.code == .misconfigured)
   }
 
   @Test func `the remedy for a missing service shows the path and the content of its file`()
     async throws
   {
     let authenticator = services.authenticator("no-such-service", ScriptedPrompt())
-    let remedy = try #require(await authenticator.availability().error?.remedy)
+    let remedy = try #require(await authenticator.unavailability?.remedy)
     #expect(remedy.contains("\(services.path)/no-such-service"))
     for line in PAMAuthenticator.exampleServiceFile.split(separator: "\n") {
       #expect(remedy.contains(line))
@@ -54,7 +54,7 @@ import Testing
     let authenticator = PAMAuthenticator(
       service: "session-tools-no-such-service", prompt: ScriptedPrompt())
     #expect(await Evaluation.of(authenticator).code == .misconfigured)
-    let reason = try #require(await authenticator.availability().error?.reason)
+    let reason = try #require(await authenticator.unavailability?.reason)
     #expect(reason.contains("/etc/pam.d") && reason.contains("/usr/lib/pam.d"))
   }
 
@@ -63,12 +63,12 @@ import Testing
     service: String
   ) async throws {
     let authenticator = services.authenticator(service, ScriptedPrompt())
-    #expect(await authenticator.availability().isAvailable)
+    #expect(await authenticator.unavailability == nil)
     #expect(await Evaluation.of(authenticator).code == .passcodeNotSet)
   }
 
   @Test func `an include in Debian's form counts as rules of both kinds`() async throws {
-    #expect(await services.authenticator("debian", ScriptedPrompt()).availability().isAvailable)
+    #expect(await services.authenticator("debian", ScriptedPrompt()).unavailability == nil)
   }
 
   @Test func `checking the availability asks no question and runs no module`() async throws {
@@ -77,7 +77,7 @@ import Testing
       "account required pam_permit.so")
     let prompt = ScriptedPrompt()
     let authenticator = services.authenticator("marking", prompt)
-    #expect(await authenticator.availability().isAvailable)
+    #expect(await authenticator.unavailability == nil)
     #expect(!exists("mark") && prompt.questions.isEmpty && prompt.messages.isEmpty)
     // The module would have left its mark.
     _ = await Evaluation.of(authenticator)

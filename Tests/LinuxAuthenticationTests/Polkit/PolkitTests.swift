@@ -142,7 +142,7 @@ import Testing
       (bus.address, "Install polkitd"), ("unix:path=/nonexistent/bus", "no system bus"),
     ] {
       let authenticator = PolkitAuthenticator(action: PolkitService.action, busAddress: address)
-      let reason = try #require(await authenticator.availability().error)
+      let reason = try #require(await authenticator.unavailability)
       let error = try #require(await Evaluation.of(authenticator).error)
       for error in [reason, error] {
         #expect(error.code == .misconfigured)

@@ -43,9 +43,16 @@ enum Evaluation: Equatable, CustomStringConvertible {
   }
 }
 
-extension AuthenticatorAvailability {
+extension UserAuthenticator {
   /// The reason why it is unavailable; `nil` if it is available.
-  var error: AuthenticationError? {
-    if case .unavailable(let error) = self { error } else { nil }
+  var unavailability: AuthenticationError? {
+    get async {
+      do throws(AuthenticationError) {
+        try await checkAvailability()
+        return nil
+      } catch {
+        return error
+      }
+    }
   }
 }

@@ -32,20 +32,22 @@ final class ScriptedPrompt: AuthenticationPrompt {
   /// The number of questions that were taken back before they were answered.
   var takenBackCount: Int { state.withLock { $0.takenBackCount } }
 
-  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+  func answer(
+    to question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
     let answer = state.withLock { state -> Answer in
       state.questions.append(question)
       return state.answers.isEmpty ? .cancelled : state.answers.removeFirst()
     }
     switch answer {
-    case .text(let text): return .text(SecretBytes(utf8: text))
-    case .bytes(let bytes): return .text(SecretBytes(bytes))
-    case .cancelled: return .cancelled
-    case .fallback: return .fallback
+    case .text(let text): return SecretBytes(utf8: text)
+    case .bytes(let bytes): return SecretBytes(bytes)
+    case .cancelled: throw .cancelledByPerson
+    case .fallback: throw .personWantsAnotherWay
     case .never:
       while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
       state.withLock { $0.takenBackCount += 1 }
-      return .cancelled
+      throw .cancelledByPerson
     }
   }
 

@@ -7,11 +7,11 @@ struct AuthenticatorTests {
   let request = AuthenticationRequest(reason: "test", fallbackTitle: "Use the password")
 
   @Test func `the first that is available is asked`() async throws {
-    let absent = ScriptedAuthenticator(availability: .unavailable(.noReader))
+    let absent = ScriptedAuthenticator(unavailability: .noReader)
     let present = ScriptedAuthenticator(method: .passcode)
     let last = ScriptedAuthenticator()
     let first = FirstAvailableAuthenticator([absent, present, last])
-    #expect(await first.availability().isAvailable)
+    try await first.checkAvailability()
     #expect(try await first.evaluate(request) == .passcode)
     #expect(absent.requests.isEmpty && last.requests.isEmpty)
   }
@@ -39,10 +39,10 @@ struct AuthenticatorTests {
 
   @Test func `without an available authenticator, authentication fails`() async throws {
     let none = FirstAvailableAuthenticator([])
-    #expect(await !none.availability().isAvailable)
+    await expectFailure(AuthenticationError.misconfigured) { try await none.checkAvailability() }
     await expectFailure(AuthenticationError.misconfigured) { try await none.evaluate(request) }
     let absent = FirstAvailableAuthenticator([
-      ScriptedAuthenticator(availability: .unavailable(.noReader))
+      ScriptedAuthenticator(unavailability: .noReader)
     ])
     await expectFailure(AuthenticationError.biometryNotAvailable) {
       try await absent.evaluate(request)

@@ -10,20 +10,22 @@ import Testing
 struct PassphraseAuthenticatorTests {
   /// A prompt with prepared answers.
   final class Prompt: AuthenticationPrompt {
-    private let answers: Mutex<[AuthenticationAnswer]>
+    private let answers: Mutex<[Result<SecretBytes, AuthenticationError>]>
     let questions = Recorder<AuthenticationQuestion>()
 
-    init(_ answers: AuthenticationAnswer...) {
+    init(_ answers: Result<SecretBytes, AuthenticationError>...) {
       self.answers = Mutex(answers)
     }
 
-    func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+    func answer(
+      to question: AuthenticationQuestion
+    ) async throws(AuthenticationError) -> SecretBytes {
       questions.append(question)
       let answer = answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-      if let answer { return answer }
+      if let answer { return try answer.get() }
       // The person is absent.
       try? await Task.sleep(for: .seconds(3600))
-      return .cancelled
+      throw .cancelledByPerson
     }
 
     func show(_ message: AuthenticationMessage) async {}
@@ -55,7 +57,8 @@ struct PassphraseAuthenticatorTests {
     async throws
   {
     try await store.put(SecretBytes(utf8: "value"), for: name)
-    let gate = gate(Prompt(.text(SecretBytes(utf8: "right")), .text(SecretBytes(utf8: "right"))))
+    let right = SecretBytes(utf8: "right")
+    let gate = gate(Prompt(.success(right), .success(right)))
     #expect(store.isLocked)
     try await gate.authenticate()
     #expect(!store.isLocked)
@@ -68,9 +71,9 @@ struct PassphraseAuthenticatorTests {
 
   @Test func `a wrong passphrase may be corrected twice, and then it fails`() async throws {
     let prompt = Prompt(
-      .text(SecretBytes(utf8: "wrong")), .text(SecretBytes(utf8: "")),
-      .text(SecretBytes(utf8: "right")), .text(SecretBytes(utf8: "no")),
-      .text(SecretBytes(utf8: "no")), .text(SecretBytes(utf8: "no")))
+      .success(SecretBytes(utf8: "wrong")), .success(SecretBytes(utf8: "")),
+      .success(SecretBytes(utf8: "right")), .success(SecretBytes(utf8: "no")),
+      .success(SecretBytes(utf8: "no")), .success(SecretBytes(utf8: "no")))
     let gate = gate(prompt)
     try await gate.authenticate()
     #expect(prompt.questions.all.map(\.failureCount) == [0, 1, 2])
@@ -83,7 +86,7 @@ struct PassphraseAuthenticatorTests {
   }
 
   @Test func `a person who cancels or wants another way is not asked again`() async throws {
-    let gate = gate(Prompt(.cancelled, .fallback))
+    let gate = gate(Prompt(.failure(.cancelledByPerson), .failure(.personWantsAnotherWay)))
     await expectFailure(AuthenticationError.userCancel) { try await gate.authenticate() }
     await expectFailure(AuthenticationError.userFallback) { try await gate.authenticate() }
     #expect(store.isLocked)
@@ -102,7 +105,7 @@ struct PassphraseAuthenticatorTests {
 
   @Test func `the error of a store that cannot be opened has the reason`() async throws {
     try FileManager.default.removeItem(atPath: directory["store"])
-    let gate = gate(Prompt(.text(SecretBytes(utf8: "right"))))
+    let gate = gate(Prompt(.success(SecretBytes(utf8: "right"))))
     let error = await expectFailure(AuthenticationError.unlockFailed) {
       try await gate.authenticate()
     }

@@ -10,13 +10,17 @@ enum GuardedKind: CaseIterable {
   case store, old
 
   func container(
-    behind gate: AuthenticationGate, _ policy: GuardPolicy = GuardPolicy()
+    behind gate: AuthenticationGate, whenLocked: GuardedStore.WhenLocked = .refuse,
+    guardsChanges: Bool = false
   ) throws -> GuardedContainer<String> {
     switch self {
     case .store:
       GuardedContainer(
-        try StoreContainer<String>(MemoryStore(), service: "mail"), behind: gate, policy: policy)
-    case .old: GuardedContainer(OldBox(), behind: gate, policy: policy)
+        try StoreContainer<String>(MemoryStore(), service: "mail"), behind: gate,
+        whenLocked: whenLocked, guardsChanges: guardsChanges)
+    case .old:
+      GuardedContainer(
+        OldBox(), behind: gate, whenLocked: whenLocked, guardsChanges: guardsChanges)
     }
   }
 }
@@ -56,7 +60,7 @@ struct GuardedContainerTests {
   @Test(arguments: GuardedKind.allCases)
   func `checking the existence asks no question`(kind: GuardedKind) async throws {
     let test = TestGate()
-    let container = try kind.container(behind: test.gate, GuardPolicy(.authenticate))
+    let container = try kind.container(behind: test.gate, whenLocked: .authenticate)
     #expect(try !container.containsItem(forIdentifier: "a"))
     try container.storeItem("secret", forIdentifier: "a")
     #expect(container.hasItem(forIdentifier: "a"))
@@ -68,14 +72,14 @@ struct GuardedContainerTests {
     var id = "ada"
   }
 
-  @Test(arguments: [GuardPolicy.WhenLocked.authenticate, .wait(.seconds(3600))])
+  @Test(arguments: [GuardedStore.WhenLocked.authenticate, .wait(.seconds(3600))])
   func `a session's state and its end neither ask nor wait`(
-    whenLocked: GuardPolicy.WhenLocked
+    whenLocked: GuardedStore.WhenLocked
   ) async throws {
     let test = TestGate(.waiting)
     let base = try StoreContainer<Person>(MemoryStore(), service: "mail")
     let session = UserSession<Person>(
-      container: GuardedContainer(base, behind: test.gate, policy: GuardPolicy(whenLocked)),
+      container: GuardedContainer(base, behind: test.gate, whenLocked: whenLocked),
       storageIdentifier: "a", notificationPoster: nil)
     try await session.logIn(Person())
     var states = session.states.makeAsyncIterator()
@@ -91,9 +95,9 @@ struct GuardedContainerTests {
     #expect(test.askedCount == 0)
   }
 
-  @Test(arguments: [GuardPolicy.WhenLocked.refuse, .authenticate, .wait(.seconds(3600))])
+  @Test(arguments: [GuardedStore.WhenLocked.refuse, .authenticate, .wait(.seconds(3600))])
   func `a refreshed item is stored although the gate was locked meanwhile`(
-    whenLocked: GuardPolicy.WhenLocked
+    whenLocked: GuardedStore.WhenLocked
   ) async throws {
     let test = TestGate()
     let base = try StoreContainer<String>(MemoryStore(), service: "mail")
@@ -103,20 +107,20 @@ struct GuardedContainerTests {
       return .refreshed("new")
     }
     let session = Session<String>(
-      container: GuardedContainer(base, behind: test.gate, policy: GuardPolicy(whenLocked)),
+      container: GuardedContainer(base, behind: test.gate, whenLocked: whenLocked),
       storageIdentifier: "a", refresher: refresher)
     try await test.open()
     let refreshing = Task { try await session.validItem(.always) }
     try await waitUntil { (try? base.item(forIdentifier: "a")) == "new" }
     if whenLocked != .authenticate { try await test.gate.authenticate() }
-    // This fails if the policy refuses, unless the gate was open again by then.
+    // This fails if the container refuses, unless the gate was open again by then.
     _ = try? await refreshing.value
     #expect(try await session.item() == "new")
   }
 
   @Test func `names are listed without asking`() async throws {
     let test = TestGate()
-    let store = GuardedStore(MemoryStore(), behind: test.gate, policy: GuardPolicy(.authenticate))
+    let store = GuardedStore(MemoryStore(), behind: test.gate, whenLocked: .authenticate)
     let key = try StoreKey("a", in: "mail")
     try await store.put(SecretBytes(utf8: "secret"), for: key)
     #expect(try await store.keys(in: nil) == [key])
@@ -127,9 +131,9 @@ struct GuardedContainerTests {
   }
 
   @Test(arguments: GuardedKind.allCases)
-  func `reads wait if the policy says so, but not forever`(kind: GuardedKind) async throws {
+  func `reads wait if they are told to, but not forever`(kind: GuardedKind) async throws {
     let test = TestGate()
-    let container = try kind.container(behind: test.gate, GuardPolicy(.wait(.seconds(10))))
+    let container = try kind.container(behind: test.gate, whenLocked: .wait(.seconds(10)))
     try container.storeItem("secret", forIdentifier: "a")
     let reading = Task { try await container.asyncLoadItem(forIdentifier: "a") }
     await test.clock.waitForSleeper(within: .seconds(10))
@@ -146,9 +150,9 @@ struct GuardedContainerTests {
   }
 
   @Test(arguments: GuardedKind.allCases)
-  func `reads ask a question if the policy says so`(kind: GuardedKind) async throws {
+  func `reads ask a question if they are told to`(kind: GuardedKind) async throws {
     let test = TestGate(.failure(.userCancelled), .success)
-    let container = try kind.container(behind: test.gate, GuardPolicy(.authenticate))
+    let container = try kind.container(behind: test.gate, whenLocked: .authenticate)
     try container.storeItem("secret", forIdentifier: "a")
     let error = await #expect(throws: StoreError.self) {
       try await container.asyncLoadItem(forIdentifier: "a")
@@ -159,9 +163,9 @@ struct GuardedContainerTests {
   }
 
   @Test(arguments: GuardedKind.allCases)
-  func `changes are guarded if the policy says so`(kind: GuardedKind) async throws {
+  func `changes are guarded if they are told to be`(kind: GuardedKind) async throws {
     let test = TestGate()
-    let container = try kind.container(behind: test.gate, GuardPolicy(guardsChanges: true))
+    let container = try kind.container(behind: test.gate, guardsChanges: true)
     #expect(throws: StoreError.self) { try container.storeItem("new", forIdentifier: "a") }
     #expect(throws: StoreError.self) { try container.removeItem(forIdentifier: "a") }
     await #expect(throws: StoreError.self) {
@@ -187,15 +191,15 @@ struct GuardedContainerTests {
       return .refreshed(
         Token(number: request.item.number + 1, expirationDate: clock.now + 3600))
     }
-    for policy in [GuardPolicy(), GuardPolicy(guardsChanges: true)] {
+    for guardsChanges in [false, true] {
       let plain = try StoreContainer<Token>(store, service: "mail")
       try plain.storeItem(Token(expirationDate: clock.now), forIdentifier: "token")
       let session = Session(
-        container: GuardedContainer(plain, behind: test.gate, policy: policy),
+        container: GuardedContainer(plain, behind: test.gate, guardsChanges: guardsChanges),
         storageIdentifier: "token", refresher: refresher)
       try await test.open()
       _ = try? await session.validItem()
-      #expect(try plain.item(forIdentifier: "token")?.number == (policy.guardsChanges ? 0 : 1))
+      #expect(try plain.item(forIdentifier: "token")?.number == (guardsChanges ? 0 : 1))
     }
   }
 

@@ -42,11 +42,14 @@ func say(_ error: AuthenticationError) {
 
 /// A prompt that is answered by the lines of standard input.
 struct LinePrompt: AuthenticationPrompt {
-  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+  func answer(
+    to question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
     say("question \(question.isSecret ? "secret" : "visible") \(question.text)")
     // Read on a thread of its own, because reading blocks.
-    let line = try? await onThread { StandardInput.answer() }
-    return line ?? .cancelled
+    let answer = try? await onThread { StandardInput.answer() }
+    guard let answer else { throw .cancelledByPerson }
+    return try answer.get()
   }
 
   func show(_ message: AuthenticationMessage) async {
@@ -67,15 +70,15 @@ enum StandardInput {
     }
   }
 
-  static func answer() -> AuthenticationAnswer {
+  static func answer() -> Result<SecretBytes, AuthenticationError> {
     switch byte() {
-    case UInt8(ascii: "="): return .text(line())
+    case UInt8(ascii: "="): return .success(line())
     case UInt8(ascii: "?"):
       _ = line()
-      return .fallback
+      return .failure(.personWantsAnotherWay)
     default:
       _ = line()
-      return .cancelled
+      return .failure(.cancelledByPerson)
     }
   }
 

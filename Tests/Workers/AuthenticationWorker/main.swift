@@ -54,9 +54,11 @@ case "polkit":
     AuthenticationRequest(reason: "try it", timeout: .seconds(seconds)))
 case "polkit-availability":
   _ = StandardInput.line()
-  switch await PolkitAuthenticator(action: argument(1)).availability() {
-  case .available: say("available")
-  case .unavailable(let error): say(error)
+  do throws(AuthenticationError) {
+    try await PolkitAuthenticator(action: argument(1)).checkAvailability()
+    say("available")
+  } catch {
+    say(error)
   }
   _ = StandardInput.line()
 case "issue":

@@ -71,10 +71,13 @@ final class ScriptedPrompt: AuthenticationPrompt {
     self.onHint = onHint
   }
 
-  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+  func answer(
+    to question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
     say("\(question.text) (hidden \(question.isSecret), after \(question.failureCount))")
     let answer = answers.withLock { $0.isEmpty ? "" : $0.removeFirst() }
-    return answer.isEmpty ? .cancelled : .text(SecretBytes(utf8: answer))
+    if answer.isEmpty { throw .cancelledByPerson }
+    return SecretBytes(utf8: answer)
   }
 
   func show(_ message: AuthenticationMessage) async {
@@ -90,11 +93,13 @@ final class DeafPrompt: AuthenticationPrompt {
   /// A value for each question.
   let questions = AsyncStream.makeStream(of: Void.self)
 
-  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+  func answer(
+    to question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
     say(question.text)
     questions.continuation.yield()
     await Task.detached { try? await Task.sleep(for: .seconds(60)) }.value
-    return .cancelled
+    throw .cancelledByPerson
   }
 
   func show(_ message: AuthenticationMessage) async {}

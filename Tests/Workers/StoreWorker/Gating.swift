@@ -32,8 +32,11 @@ func useGate() async throws {
 
 /// A prompt that answers with the passphrase in a file.
 private struct FilePrompt: AuthenticationPrompt {
-  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
-    (try? passphraseBytes()).map { .text($0) } ?? .cancelled
+  func answer(
+    to question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
+    guard let passphrase = try? passphraseBytes() else { throw .cancelledByPerson }
+    return passphrase
   }
 
   func show(_ message: AuthenticationMessage) async {}

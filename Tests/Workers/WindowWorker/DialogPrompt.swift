@@ -10,11 +10,13 @@ import SessionToolsBase
   var parent: () -> OpaquePointer? = { nil }
   private var dialog: Dialog?
 
-  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+  func answer(
+    to question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
     await withCheckedContinuation { waiting in
       onGTKThread { [self] in
         dialog = unsafe Dialog(over: parent()) { [self] text in
-          waiting.resume(returning: .text(text))
+          waiting.resume(returning: text)
           dialog = nil
         }
       }

@@ -209,9 +209,11 @@ final class Worker: @unchecked Sendable {
 private struct ReportingPrompt: AuthenticationPrompt {
   let prompt: any AuthenticationPrompt
 
-  func answer(to question: AuthenticationQuestion) async -> AuthenticationAnswer {
+  func answer(
+    to question: AuthenticationQuestion
+  ) async throws(AuthenticationError) -> SecretBytes {
     say("question after \(question.failureCount) failures")
-    return await prompt.answer(to: question)
+    return try await prompt.answer(to: question)
   }
 
   func show(_ message: AuthenticationMessage) async { await prompt.show(message) }
