@@ -10,12 +10,22 @@ final class Writers: Sendable {
   struct Tally: Sendable {
     /// What each item is known to hold, by its writer.
     var stored: [Int]
+    /// What each item may hold since: the put was not made when it was looked for, but the server
+    /// may have been about to make it.
+    var pending: [Int: Int] = [:]
     var confirmedCount = 0
     /// Puts of unknown outcome, by what became of them.
     var madeCount = 0
     var notMadeCount = 0
     /// What should not have happened.
     var wrongs: [String] = []
+
+    /// The texts that an item may have, by its writer.
+    func texts(of writer: Int) -> Set<String?> {
+      var texts: Set = [stored[writer] == 0 ? nil : "\(stored[writer])"]
+      if let number = pending[writer] { texts.insert("\(number)") }
+      return texts
+    }
   }
 
   private let items: [StoreKey]
@@ -51,15 +61,16 @@ final class Writers: Sendable {
 
   private func write(_ writer: Int, in store: SealedDatabaseStore, isPatient: Bool) {
     let item = items[writer]
-    var stored = 0
+    var (stored, isPending) = (0, false)
     while !isOver.load(ordering: .acquiring) {
       let next = stored + 1
       do throws(StoreError) {
         try store.apply([.put(SecretBytes(utf8: "\(next)"), for: item)])
-        stored = next
+        (stored, isPending) = (next, false)
         tally.withLock { tally in
           tally.confirmedCount += 1
           tally.stored[writer] = next
+          tally.pending[writer] = nil
         }
       } catch {
         let isUnknown = error.code == .outcomeUnknown
@@ -67,7 +78,8 @@ final class Writers: Sendable {
         if ![.outcomeUnknown, .timedOut, .unavailable].contains(error.code) { note("\(error)") }
         let found = read(item, in: store)
         // What was refused was not made, and what was confirmed before is still there.
-        guard found == stored || isUnknown && found == next else {
+        isPending = isPending || isUnknown
+        guard found == stored || isPending && found == next else {
           note("\(item): \(found) was read after \(stored) and \(error)")
           return
         }
@@ -75,7 +87,9 @@ final class Writers: Sendable {
           if isUnknown, found == next { tally.madeCount += 1 }
           if isUnknown, found != next { tally.notMadeCount += 1 }
           tally.stored[writer] = found
+          tally.pending[writer] = isPending && found != next ? next : nil
         }
+        isPending = isPending && found != next
         stored = found
       }
     }
