@@ -1,6 +1,5 @@
 import Glibc
 package import SessionToolsBase
-import Synchronization
 
 /// How connections to a database are opened.
 package final class ConnectionOpening: Sendable {
@@ -10,7 +9,7 @@ package final class ConnectionOpening: Sendable {
   let address: DatabaseAddress
   private let password: Password
   private let mode: DatabaseStatement.Mode
-  private let order = Mutex(Order())
+  private let order = Lock(Order())
 
   /// What decides in which order the endpoints are tried.
   private struct Order {

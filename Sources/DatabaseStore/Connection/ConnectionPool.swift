@@ -1,6 +1,5 @@
 import Dispatch
 import SessionToolsBase
-import Synchronization
 
 /// The connections of one process to a database: opened when they are needed, and closed after they
 /// were idle for a minute.
@@ -14,7 +13,7 @@ package final class ConnectionPool: Sendable {
   private let idleTime: Duration
   private let openingTime: Duration
   private let process = CurrentProcess.identifier
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// Serial, so that it has its own thread however many others are blocked.
   private let closing = DispatchQueue(label: "session-tools.database.idle")
 
@@ -140,11 +139,14 @@ package final class ConnectionPool: Sendable {
 
   private func giveBack(_ connection: DatabaseConnection) {
     let isUsable = connection.isUsable
+    var alarm: Duration?
     serve { state in
       state.usedCount -= 1
-      if isUsable { state.idle.append(IdleConnection(connection: connection, since: .now)) }
+      guard isUsable else { return }
+      state.idle.append(IdleConnection(connection: connection, since: .now))
+      alarm = state.setAlarm(after: idleTime)
     }
-    if isUsable { closeLater() }
+    closeIdle(after: alarm)
   }
 
   /// Makes a change under the lock, and wakes the callers who can go on after it.
@@ -158,15 +160,9 @@ package final class ConnectionPool: Sendable {
 
   // MARK: - Idle connections
 
-  /// Sets the alarm for the connection that was idle for longest, unless it is set.
-  private func closeLater() {
-    let wait = state.withLock { state -> Duration? in
-      guard !state.isAlarmSet, let first = state.idle.first else { return nil }
-      state.isAlarmSet = true
-      return first.since + idleTime - .now
-    }
-    guard let wait else { return }
-    closing.asyncAfter(deadline: .now() + wait.dispatchInterval) { [weak self] in
+  private func closeIdle(after alarm: Duration?) {
+    guard let alarm else { return }
+    closing.asyncAfter(deadline: .now() + alarm.dispatchInterval) { [weak self] in
       self?.closeIdle()
     }
   }
@@ -185,7 +181,7 @@ package final class ConnectionPool: Sendable {
   private func closeIdle() {
     state.withLock { $0.isAlarmSet = false }
     closeIdle(unusedSince: .now - idleTime)
-    closeLater()
+    closeIdle(after: state.withLock { $0.setAlarm(after: idleTime) })
   }
 }
 
@@ -220,6 +216,14 @@ extension ConnectionPool {
     var isFirstToLook = false
 
     var count: Int { idle.count + usedCount + openingCount }
+
+    /// Sets the alarm for the connection that has been idle for longest; returns when it is due, or
+    /// `nil` if it was set before or there is no such connection.
+    mutating func setAlarm(after idleTime: Duration) -> Duration? {
+      guard !isAlarmSet, let first = idle.first else { return nil }
+      isAlarmSet = true
+      return first.since + idleTime - .now
+    }
 
     /// Takes what was granted to a caller.
     mutating func grant(to waiter: Waiter) -> Grant? {

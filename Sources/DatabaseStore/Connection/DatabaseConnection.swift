@@ -26,6 +26,8 @@ package final class DatabaseConnection: @unchecked Sendable {
 
   /// What the server said about itself.
   package internal(set) var server = ServerState()
+  /// Whether no one has looked at that.
+  var isNew = true
 
   init(
     _ link: LibPQConnection, to endpoint: DatabaseEndpoint, _ mode: DatabaseStatement.Mode

@@ -1,6 +1,5 @@
 import SealedStore
 package import SessionToolsBase
-import Synchronization
 
 /// Finding the places of names, with the keys derived from the index key.
 extension DatabaseKeys {

@@ -1,6 +1,5 @@
 package import SealedStore
 import SessionToolsBase
-import Synchronization
 
 /// The keys of an open store, in one guarded allocation.
 ///
@@ -18,7 +17,7 @@ package final class DatabaseKeys: Sendable {
   let index: IndexKeys
   private let epochs: [Epoch: EpochKeys]
   /// The namespace of the last key: most programs use few, and each takes two hashes.
-  let lastNamespace = Mutex<HashedNamespace?>(nil)
+  let lastNamespace = Lock<HashedNamespace?>(nil)
 
   /// Fills the memory from the random keys.
   ///

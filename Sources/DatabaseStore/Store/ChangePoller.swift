@@ -1,7 +1,6 @@
 import Foundation
 import SealedStore
 public import SessionToolsBase
-import Synchronization
 
 /// The change streams of a store, on a thread and a connection of their own.
 ///
@@ -15,7 +14,7 @@ final class ChangePoller: Sendable {
   private let hidingLimit: Duration
   private let observers = Observers()
   private let waker = Waker()
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var isRunning = false

@@ -1,5 +1,4 @@
 import SessionToolsBase
-import Synchronization
 
 /// The database of a store: its connections and statements.
 ///
@@ -13,13 +12,7 @@ final class Database: Sendable {
   private let pool: ConnectionPool
   private let renewalPool: ConnectionPool
   private let onNotice: (@Sendable (DatabaseNotice) -> Void)?
-  private let seen = Mutex(Seen())
-
-  /// What is known about the server from the connections so far.
-  private struct Seen {
-    weak var connection: DatabaseConnection?
-    var notices: Set<DatabaseNotice> = []
-  }
+  private let toldNotices = Lock<Set<DatabaseNotice>>([])
 
   init(
     named name: String, _ statements: StoreStatements, _ opening: ConnectionOpening,
@@ -143,18 +136,14 @@ final class Database: Sendable {
 
   /// Looks at what the server of a new connection said about itself.
   func note(_ connection: DatabaseConnection) {
-    let isNew = seen.withLock { seen in
-      guard seen.connection !== connection else { return false }
-      seen.connection = connection
-      return true
-    }
-    guard isNew else { return }
+    guard connection.isNew else { return }
+    connection.isNew = false
     for notice in connection.server.settings.notices { tell(notice) }
   }
 
   /// Passes a notice on, once.
   func tell(_ notice: DatabaseNotice) {
-    guard seen.withLock({ $0.notices.insert(notice).inserted }) else { return }
+    guard toldNotices.withLock({ $0.insert(notice).inserted }) else { return }
     onNotice?(notice)
     SessionEvent.tell(.storeNotice(store: name, "\(notice)"))
   }

@@ -59,7 +59,7 @@ extension SealedDatabaseStore {
     while true {
       // The wait for a thread counts.
       let end = database.deadline
-      let isTaken = try await writeQueues.next.blocking { () throws(StoreError) in
+      let isTaken = try await writeQueues.blocking { () throws(StoreError) in
         try self.leases.take(lease, until: end)
       }
       if isTaken { return }
@@ -77,7 +77,7 @@ extension SealedDatabaseStore {
   private func release(_ lease: Lease) async {
     // On the other queues it could wait for the changes of those who wait for this name.
     let deadline = leases.releaseDeadline
-    await leaseQueues.next.blocking { self.leases.release(lease, until: deadline) }
+    await leaseQueues.blocking { self.leases.release(lease, until: deadline) }
   }
 
   private func lease(on key: StoreKey) throws(StoreError) -> Lease {
@@ -109,7 +109,7 @@ extension SealedDatabaseStore: LeasingStore {
     let third = environment.leaseDuration / 3
     guard leases.contains(where: { $0.rest < third }) else { return }
     let deadline = database.deadline
-    try await writeQueues.next.blocking { () throws(StoreError) in
+    try await writeQueues.blocking { () throws(StoreError) in
       try self.leases.renew(leases, until: deadline)
     }
     guard leases.allSatisfy({ $0.rest >= third }) else { throw exclusionLost }
@@ -128,7 +128,7 @@ extension SealedDatabaseStore: LeasingStore {
       guard let rest = held.map(\.rest).min(), rest > .zero else { return false }
       if rest > sixth { continue }
       let deadline = ContinuousClock.now + rest / 2
-      await leaseQueues.next.blocking { try? self.leases.renew(held, until: deadline) }
+      await leaseQueues.blocking { try? self.leases.renew(held, until: deadline) }
       if held.contains(where: { $0.rest <= sixth }) { return !Task.isCancelled }
     }
     return false

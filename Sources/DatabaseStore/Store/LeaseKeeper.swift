@@ -1,7 +1,6 @@
 import Dispatch
 import SealedStore
 import SessionToolsBase
-import Synchronization
 
 /// Takes leases, renews those that are held, and gives them back.
 ///
@@ -13,7 +12,7 @@ final class LeaseKeeper: Sendable {
   private let take: DatabaseStatement
   private let renew: DatabaseStatement
   private let release: DatabaseStatement
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// Serial, so that it has its own thread however many others are blocked.
   private let queue = DispatchQueue(label: "session-tools.database.leases")
 

@@ -20,7 +20,7 @@ extension SealedDatabaseStore {
   public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
     // The wait for a thread counts.
     let (lease, deadline) = (Lease.held(in: self).last, database.deadline)
-    return try await readQueues.next.blocking { () throws(StoreError) in
+    return try await readQueues.blocking { () throws(StoreError) in
       try self.value(for: key, under: lease, until: deadline)
     }
   }
@@ -51,7 +51,7 @@ extension SealedDatabaseStore {
   /// - Throws: As the blocking method.
   public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     let deadline = database.deadline
-    return try await readQueues.next.blocking { () throws(StoreError) in
+    return try await readQueues.blocking { () throws(StoreError) in
       try self.contains(key, until: deadline)
     }
   }
@@ -62,7 +62,7 @@ extension SealedDatabaseStore {
   /// - Throws: As the blocking method.
   public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     let deadline = database.deadline
-    return try await readQueues.next.blocking { () throws(StoreError) in
+    return try await readQueues.blocking { () throws(StoreError) in
       // Each page has its own time, once there is a thread in time.
       guard ContinuousClock.now < deadline else {
         throw DatabaseFailure.timedOut.storeError(.read, store: self.database.name)

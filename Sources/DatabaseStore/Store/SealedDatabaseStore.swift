@@ -36,7 +36,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   package var name: String { database.name }
   let keys: StoreKeys
   /// The key slots that this object has listed, or written, last.
-  let listedSlots: Mutex<[SlotRecord]>
+  let listedSlots: Lock<[SlotRecord]>
   let versions = SeenVersions()
   let environment: DatabaseEnvironment
   let names: NameLocks<StoreKey>
@@ -54,7 +54,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     _ database: Database, _ keys: StoreKeys, _ slots: [SlotRecord], isDurable: Bool,
     _ options: Options, _ environment: DatabaseEnvironment
   ) {
-    listedSlots = Mutex(slots)
+    listedSlots = Lock(slots)
     self.database = database
     self.keys = keys
     self.environment = environment
@@ -121,7 +121,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     // The wait for a thread counts.
     let (leases, deadline) = (Lease.held(in: self), database.deadline)
-    try await writeQueues.next.blocking { () throws(StoreError) in
+    try await writeQueues.blocking { () throws(StoreError) in
       try self.apply(changes, under: leases, until: deadline)
     }
   }

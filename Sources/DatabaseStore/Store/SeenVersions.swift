@@ -1,5 +1,4 @@
 import SessionToolsBase
-import Synchronization
 
 /// The newest version of each row that this process read or wrote, for the last 100,000 of them.
 ///
@@ -31,7 +30,7 @@ final class SeenVersions: Sendable {
   /// The time for which a row that is read again is not noted again.
   private static let precision = Duration.seconds(10)
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   subscript(address: RowAddress) -> Seen? { state.withLock { $0[address] } }
 

@@ -7,7 +7,7 @@ import Synchronization
 final class StoreKeys: Sendable {
   let store: StoreIdentifier
   private let database: Database
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   private struct State {
     /// `nil` while the store is locked.
@@ -19,7 +19,7 @@ final class StoreKeys: Sendable {
   init(_ keys: DatabaseKeys, of header: DatabaseHeader, in database: Database) {
     store = header.store
     self.database = database
-    state = Mutex(State(keys: UsedKeys(keys), number: header.number))
+    state = Lock(State(keys: UsedKeys(keys), number: header.number))
   }
 
   var isLocked: Bool { state.withLock { $0.keys == nil } }

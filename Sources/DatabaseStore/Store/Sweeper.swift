@@ -1,6 +1,5 @@
 import Dispatch
 package import SessionToolsBase
-import Synchronization
 
 /// Deletes the rows of items that were removed long ago, and the leases of processes that died,
 /// once for all machines together.
@@ -25,7 +24,7 @@ final class Sweeper: Sendable {
   private let note: DatabaseStatement
   private let sweep: DatabaseStatement
   private let sweepLeases: DatabaseStatement
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// Serial, so that it has its own thread however many others are blocked.
   private let queue = DispatchQueue(label: "session-tools.database.sweep")
 

@@ -31,7 +31,7 @@ extension SealedDatabaseStore: ConditionalStore {
     _ changes: [StoreChange], if key: StoreKey, isOneOf versions: Set<ItemVersion>
   ) async throws(StoreError) -> ChangeOutcome {
     let (leases, deadline) = (Lease.held(in: self), database.deadline)
-    return try await writeQueues.next.blocking { () throws(StoreError) in
+    return try await writeQueues.blocking { () throws(StoreError) in
       try self.make(changes, ifStored: (key, versions), under: leases, until: deadline)
     }
   }

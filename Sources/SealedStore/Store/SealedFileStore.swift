@@ -141,7 +141,7 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   ///
   /// - Throws: As the blocking method.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    try await writeQueues.next.blocking { () throws(StoreError) in try self.apply(changes) }
+    try await writeQueues.blocking { () throws(StoreError) in try self.apply(changes) }
   }
 
   /// Runs a closure with the open state, which no other thread changes meanwhile.

@@ -19,6 +19,21 @@ package final class BlockingQueues: Sendable {
     queues = (1...count).map { DispatchQueue(label: "\(label).\($0)") }
   }
 
+  /// Runs work that may block: at once on a thread of a ``ThreadPool`` that may be blocked,
+  /// otherwise on the next queue, while the task is suspended.
+  ///
+  /// Work that is passed to another thread and back waits for two threads to be woken, which takes
+  /// longer than reading an item.
+  ///
+  /// - Throws: What the work throws.
+  package func blocking<Value, Failure: Error>(
+    _ work: @escaping @Sendable () throws(Failure) -> sending Value
+  ) async throws(Failure) -> sending Value {
+    guard ThreadPool.beginBlocking() else { return try await next.blocking(work) }
+    defer { ThreadPool.endBlocking() }
+    return try work()
+  }
+
   /// The next queue, in rotation.
   package var next: DispatchQueue {
     let turn = turn.wrappingAdd(1, ordering: .relaxed).oldValue

@@ -52,6 +52,7 @@ final class ThreadPool: TaskExecutor {
   }
 
   private func run() {
+    unsafe pthread_setspecific(poolKey, UnsafeRawPointer(bitPattern: 1))
     while true {
       while let job = state.withLock({ $0.jobs.popFirst() }) {
         unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())
@@ -79,3 +80,30 @@ final class ThreadPool: TaskExecutor {
     return !isToEnd
   }
 }
+
+extension ThreadPool {
+  /// How many threads, of all pools, work may block at the same time: others must stay for what has
+  /// nothing to do with a store that does not answer.
+  private static let largestBlockedCount = 16
+  private static let blockedCount = Atomic(0)
+
+  /// Returns whether work may block the current thread, until ``endBlocking()``.
+  static func beginBlocking() -> Bool {
+    guard unsafe pthread_getspecific(poolKey) != nil else { return false }
+    let count = blockedCount.wrappingAdd(1, ordering: .relaxed).newValue
+    if count > largestBlockedCount { endBlocking() }
+    return count <= largestBlockedCount
+  }
+
+  /// Ends what ``beginBlocking()`` allowed.
+  static func endBlocking() {
+    blockedCount.wrappingSubtract(1, ordering: .relaxed)
+  }
+}
+
+/// Has a value in the threads of pools alone.
+private let poolKey: pthread_key_t = {
+  var key = pthread_key_t()
+  unsafe pthread_key_create(&key, nil)
+  return key
+}()
