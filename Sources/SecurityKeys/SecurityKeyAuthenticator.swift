@@ -34,11 +34,10 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   /// The method `securityKey`.
   public var method: AuthenticationMethod { .securityKey }
 
-  /// Returns if a security key for the store is plugged in, which takes some milliseconds.
+  /// Checks that a security key for the store is plugged in, which takes some milliseconds.
   ///
-  /// - Throws: `biometryNotAvailable` when none is plugged in,
-  ///   `notPermitted` when this process may not use it, `misconfigured` when the store has no slot
-  ///   for one, or `serviceLost`.
+  /// - Throws: `biometryNotAvailable` when none is plugged in, `notPermitted` when this process may
+  ///   not use it, `misconfigured` when the store has no slot for one, or `serviceLost`.
   public func checkAvailability() async throws(AuthenticationError) {
     let store = store
     let result = await inTurn { () throws(StoreError) -> AuthenticationError? in

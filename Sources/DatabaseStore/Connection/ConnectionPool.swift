@@ -217,8 +217,9 @@ extension ConnectionPool {
 
     var count: Int { idle.count + usedCount + openingCount }
 
-    /// Sets the alarm for the connection that has been idle for longest; returns when it is due, or
-    /// `nil` if it was set before or there is no such connection.
+    /// Sets the alarm for the connection that has been idle for longest.
+    ///
+    /// - Returns: How long until then; `nil` if it was set before, or no connection is idle.
     mutating func setAlarm(after idleTime: Duration) -> Duration? {
       guard !isAlarmSet, let first = idle.first else { return nil }
       isAlarmSet = true

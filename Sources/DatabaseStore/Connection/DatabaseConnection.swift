@@ -26,7 +26,7 @@ package final class DatabaseConnection: @unchecked Sendable {
 
   /// What the server said about itself.
   package internal(set) var server = ServerState()
-  /// Whether no one has looked at that.
+  /// Whether ``Database/note(_:)`` has not yet looked at ``server``.
   var isNew = true
 
   init(

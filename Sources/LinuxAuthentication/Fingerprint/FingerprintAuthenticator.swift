@@ -38,13 +38,12 @@ public struct FingerprintAuthenticator: UserAuthenticator {
   /// The method `fingerprint`.
   public var method: AuthenticationMethod { .fingerprint }
 
-  /// Returns if there is a reader with an enrolled finger.
+  /// Checks that there is a reader with an enrolled finger.
   ///
   /// Starts fprintd if it is not running. Takes as long as that, at most 25 s.
   ///
-  /// - Throws: `biometryNotAvailable` when there is no service or no
-  ///   reader, `biometryNotEnrolled`, `notPermitted`, or `timedOut`. Only an evaluation shows
-  ///   whether the reader is in use.
+  /// - Throws: `biometryNotAvailable` when there is no service or no reader, `biometryNotEnrolled`,
+  ///   `notPermitted`, or `timedOut`. Only an evaluation shows whether the reader is in use.
   public func checkAvailability() async throws(AuthenticationError) {
     _ = try await reader(until: Deadline(in: Self.serviceTimeout))
   }

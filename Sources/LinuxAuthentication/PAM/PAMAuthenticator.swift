@@ -43,7 +43,7 @@ public struct PAMAuthenticator: UserAuthenticator {
   /// The content of a service's file that asks the same as a login on this machine.
   public static var exampleServiceFile: String { PAMServiceFile.example }
 
-  /// Returns if the service's file is complete and the user exists.
+  /// Checks that the service's file is complete and the user exists.
   ///
   /// It begins no transaction, since a module may use a device or count a failure. So only an
   /// evaluation reveals an account without a password, or a locked one.

@@ -36,14 +36,13 @@ public struct PolkitAuthenticator: UserAuthenticator {
   /// The method `system`.
   public var method: AuthenticationMethod { .system }
 
-  /// Returns if polkit knows the action, and could ask.
+  /// Checks that polkit knows the action, and could ask.
   ///
   /// Takes as long as polkit does, at most 25 s. Only an evaluation reveals whether there is an
   /// agent to show the question.
   ///
-  /// - Throws: `misconfigured` when there is no polkit, or no policy file
-  ///   for the action, `notPermitted` when the rules refuse without asking, `serviceLost` or
-  ///   `timedOut`.
+  /// - Throws: `misconfigured` when there is no polkit, or no policy file for the action,
+  ///   `notPermitted` when the rules refuse without asking, `serviceLost` or `timedOut`.
   public func checkAvailability() async throws(AuthenticationError) {
     let deadline = Deadline(in: Self.serviceTimeout)
     let authority = try await authority(until: deadline)

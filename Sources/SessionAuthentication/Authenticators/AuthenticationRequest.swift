@@ -31,7 +31,8 @@ public protocol AuthenticationPrompt: Sendable {
   ///
   /// - Returns: The requested text, in UTF-8.
   /// - Throws: `userCancel` when the person refused; `userFallback` when the person wants to
-  ///   authenticate in another way. When the task was cancelled, the error is not used.
+  ///   authenticate in another way; `notInteractive` when the question cannot be shown. The error
+  ///   of a cancelled task is not used.
   func answer(to question: AuthenticationQuestion) async throws(AuthenticationError) -> SecretBytes
 
   /// Shows something that needs no answer, such as "swipe again".

@@ -13,7 +13,7 @@ public struct FirstAvailableAuthenticator: UserAuthenticator {
   /// The method `system`, whichever authenticator is used.
   public var method: AuthenticationMethod { .system }
 
-  /// Returns if any authenticator is available.
+  /// Checks that any authenticator is available.
   ///
   /// - Throws: The reason why the first is not.
   public func checkAvailability() async throws(AuthenticationError) {

@@ -33,7 +33,7 @@ public struct PassphraseAuthenticator: UserAuthenticator {
   /// The method `passphrase`.
   public var method: AuthenticationMethod { .passphrase }
 
-  /// Returns `available`: whether the store has a passphrase becomes known when it is opened.
+  /// Does nothing: whether the store has a passphrase becomes known when it is opened.
   public func checkAvailability() async throws(AuthenticationError) {}
 
   /// Asks for the passphrase and opens the store.

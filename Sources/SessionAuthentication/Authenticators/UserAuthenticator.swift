@@ -7,7 +7,7 @@ public protocol UserAuthenticator: Sendable {
   /// How the person is authenticated.
   var method: AuthenticationMethod { get }
 
-  /// Returns if the person could be asked now, without asking; may wait for system services.
+  /// Checks that the person could be asked now, without asking; may wait for system services.
   ///
   /// - Throws: The reason why the person could not be asked, such as `biometryNotEnrolled`,
   ///   `passcodeNotSet` or `misconfigured`.

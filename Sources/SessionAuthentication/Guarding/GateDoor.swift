@@ -13,7 +13,7 @@ struct GateDoor: Sendable {
     if gate.requiresAuthentication { throw locked(nil) }
   }
 
-  /// Returns when the gate is open, after what is done when it is locked.
+  /// Waits or asks as ``whenLocked`` says, and returns when the gate is open.
   ///
   /// - Throws: `locked`, `timedOut` or `cancelled`.
   func waitUntilOpen() async throws(StoreError) {

@@ -18,7 +18,7 @@ public struct GuardedStore: SecretStore, WrappingStore {
   /// What an `async` read does while the gate is locked.
   ///
   /// Reads of a session's state, and those by sign-in, sign-out and a refresh under way, are
-  /// refused whatever it is: they are not on the person's request.
+  /// refused in every case: they are not on the person's request.
   public enum WhenLocked: Hashable, Sendable {
     /// It fails with `locked`.
     case refuse

@@ -9,6 +9,8 @@ import Synchronization
 package final class BlockingQueues: Sendable {
   private let queues: [DispatchQueue]
   private let turn = Atomic(0)
+  /// How much work runs on the threads of its callers.
+  private let onThreadCount = Atomic(0)
 
   /// Makes the queues; each uses a thread only while it has work.
   ///
@@ -19,19 +21,32 @@ package final class BlockingQueues: Sendable {
     queues = (1...count).map { DispatchQueue(label: "\(label).\($0)") }
   }
 
-  /// Runs work that may block: at once on a thread of a ``ThreadPool`` that may be blocked,
-  /// otherwise on the next queue, while the task is suspended.
+  /// Runs work that may block: on the caller's thread if that may be blocked, otherwise on the next
+  /// queue, while the task is suspended.
   ///
-  /// Work that is passed to another thread and back waits for two threads to be woken, which takes
-  /// longer than reading an item.
+  /// A thread of a ``ThreadPool`` may be blocked, unless it runs an actor, which others may wait
+  /// for, or as much work as there are queues blocks such threads already. Work that is passed to
+  /// another thread and back waits until two threads are woken, longer than reading an item takes.
   ///
   /// - Throws: What the work throws.
   package func blocking<Value, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> sending Value
   ) async throws(Failure) -> sending Value {
-    guard ThreadPool.beginBlocking() else { return try await next.blocking(work) }
-    defer { ThreadPool.endBlocking() }
+    guard beginOnThread() else { return try await next.blocking(work) }
+    defer { endOnThread() }
     return try work()
+  }
+
+  private func beginOnThread(of actor: (any Actor)? = #isolation) -> Bool {
+    guard actor == nil, ThreadPool.beginBlocking() else { return false }
+    let count = onThreadCount.wrappingAdd(1, ordering: .relaxed).newValue
+    if count > queues.count { endOnThread() }
+    return count <= queues.count
+  }
+
+  private func endOnThread() {
+    onThreadCount.wrappingSubtract(1, ordering: .relaxed)
+    ThreadPool.endBlocking()
   }
 
   /// The next queue, in rotation.

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A value that one thread uses at a time, for what many threads use often.
+/// A value that one thread uses at a time, where many threads use it often.
 ///
-/// Swift's `Mutex` is passed from the thread that unlocks it to one that waits (`FUTEX_UNLOCK_PI`),
-/// which may not run yet: once threads wait for it, each use costs two changes of threads, as long
-/// as they come that often. This one is taken by any thread that comes while it is free.
+/// Swift's `Mutex` is passed from the thread that unlocks it to one that waits (`FUTEX_UNLOCK_PI`)
+/// and may not run yet: while threads keep coming, each use then costs two thread switches. This
+/// lock goes to any thread that asks while it is free. A thread that locks it twice waits forever.
 @safe package struct Lock<Value: ~Copyable>: ~Copyable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let value: UnsafeMutablePointer<Value>

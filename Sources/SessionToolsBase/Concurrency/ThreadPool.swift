@@ -82,8 +82,9 @@ final class ThreadPool: TaskExecutor {
 }
 
 extension ThreadPool {
-  /// How many threads, of all pools, work may block at the same time: others must stay for what has
-  /// nothing to do with a store that does not answer.
+  /// How many threads, of all pools, work may block at the same time.
+  ///
+  /// The others stay free for refreshes in stores that answer.
   private static let largestBlockedCount = 16
   private static let blockedCount = Atomic(0)
 
@@ -101,9 +102,10 @@ extension ThreadPool {
   }
 }
 
-/// Has a value in the threads of pools alone.
+/// The key of a value that only the threads of pools have.
 private let poolKey: pthread_key_t = {
   var key = pthread_key_t()
-  unsafe pthread_key_create(&key, nil)
+  let error = unsafe pthread_key_create(&key, nil)
+  precondition(error == 0, "a process has 1,024 keys")
   return key
 }()

@@ -125,8 +125,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   /// Returns whether a user is signed in now: ``state`` without blocking.
   ///
-  /// Behind a locked gate it is `unavailable` at once, whatever the policy: no user is prompted for
-  /// it.
+  /// Behind a locked gate it is `unavailable` at once: no user is prompted for it.
   open func currentState() async -> SessionState<T> {
     do {
       if let item = try await UnattendedRead.make({ try await item() }) { return .signedIn(item) }

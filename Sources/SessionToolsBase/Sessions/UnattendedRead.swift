@@ -1,7 +1,6 @@
 /// Reads that no user has asked for.
 ///
-/// A gate refuses them at once while it is locked, whatever its policy: it neither waits for a user
-/// nor prompts one.
+/// A gate that is locked refuses them at once, also where other reads wait or prompt a user.
 package enum UnattendedRead {
   /// Whether this task makes such a read.
   @TaskLocal package static var isUnderWay = false

@@ -8,10 +8,11 @@ public struct StoreTraits: Hashable, Sendable {
   public let seesOtherProcesses: Bool
   /// Whether exclusive access to a name holds against other processes.
   public let excludesOtherProcesses: Bool
-  /// How long exclusive access lasts without a sign of life of the process, which may have been
-  /// stopped or cut off; `nil` where it lasts as long as the process, also while that is stopped.
+  /// How long exclusive access lasts without a sign of life of the process; `nil` where it lasts as
+  /// long as the process.
   ///
-  /// Once it has ended so, the changes that its closure makes throw `exclusionLost`.
+  /// A process that was stopped or cut off for that long has lost its access: the changes that the
+  /// closure makes then throw `exclusionLost`.
   public let exclusionLease: Duration?
   /// The size of the largest value the store accepts, in bytes.
   public let largestValueByteCount: Int

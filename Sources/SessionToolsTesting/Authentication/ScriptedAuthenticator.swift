@@ -46,7 +46,7 @@ public final class ScriptedAuthenticator: UserAuthenticator {
   /// The number of waiting evaluations.
   public var underWayCount: Int { state.withLock { $0.underWay.count } }
 
-  /// Returns, unless a reason not to was prepared.
+  /// Checks that no reason was prepared why it is not available.
   ///
   /// - Throws: The prepared reason.
   public func checkAvailability() async throws(AuthenticationError) {

@@ -55,6 +55,7 @@ public final class FaultyStore: SecretStore {
       isAtomic: traits.isAtomic && isAtomic != false, isDurable: traits.isDurable,
       seesOtherProcesses: traits.seesOtherProcesses,
       excludesOtherProcesses: traits.excludesOtherProcesses,
+      exclusionLease: traits.exclusionLease,
       largestValueByteCount: min(
         traits.largestValueByteCount, largestValueByteCount ?? Int.max),
       isReadOnly: traits.isReadOnly)

@@ -7,7 +7,9 @@ struct TerminalPrompt: AuthenticationPrompt {
   func answer(
     to question: AuthenticationQuestion
   ) async throws(AuthenticationError) -> SecretBytes {
-    guard let wake = try? System.Wake() else { throw .cancelledByPerson }
+    guard let wake = try? System.Wake() else {
+      throw AuthenticationError(.notInteractive, "no further file can be opened")
+    }
     let prefix = question.failureCount > 0 ? "That was wrong. " : ""
     let text = "\(prefix)\(question.text) ".escapingControls()
     let line = await withTaskCancellationHandler {

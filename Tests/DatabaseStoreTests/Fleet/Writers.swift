@@ -4,15 +4,15 @@ import SessionToolsBase
 import Synchronization
 import TestSupport
 
-/// Threads that put increasing numbers, each for an item of its own, and find out after each put
-/// that was not confirmed what became of it.
+/// Threads that put texts, each time another one, for an item of their own, and find out after each
+/// put that was not confirmed what became of it.
 final class Writers: Sendable {
   struct Tally: Sendable {
     /// What each item is known to hold, by its writer.
-    var stored: [Int]
-    /// What each item may hold since: the put was not made when it was looked for, but the server
-    /// may have been about to make it.
-    var pending: [Int: Int] = [:]
+    var stored: [String?]
+    /// What each item may hold since: puts that were not made when they were looked for, but that a
+    /// server may have been about to make.
+    var pending: [Set<String>]
     var confirmedCount = 0
     /// Puts of unknown outcome, by what became of them.
     var madeCount = 0
@@ -20,11 +20,9 @@ final class Writers: Sendable {
     /// What should not have happened.
     var wrongs: [String] = []
 
-    /// The texts that an item may have, by its writer.
-    func texts(of writer: Int) -> Set<String?> {
-      var texts: Set = [stored[writer] == 0 ? nil : "\(stored[writer])"]
-      if let number = pending[writer] { texts.insert("\(number)") }
-      return texts
+    /// Whether an item may hold a text, by its writer.
+    func mayHold(_ text: String?, writer: Int) -> Bool {
+      text == stored[writer] || text.map(pending[writer].contains) ?? false
     }
   }
 
@@ -37,7 +35,10 @@ final class Writers: Sendable {
   /// so much time that the outcome of none of their puts may be unknown.
   init(of items: [StoreKey], in stores: [SealedDatabaseStore], patientCount: Int) {
     self.items = items
-    tally = Mutex(Tally(stored: Array(repeating: 0, count: items.count)))
+    tally = Mutex(
+      Tally(
+        stored: Array(repeating: nil, count: items.count),
+        pending: Array(repeating: [], count: items.count)))
     for number in items.indices {
       let place = number % stores.count
       hasEnded.enter()
@@ -61,51 +62,45 @@ final class Writers: Sendable {
 
   private func write(_ writer: Int, in store: SealedDatabaseStore, isPatient: Bool) {
     let item = items[writer]
-    var (stored, isPending) = (0, false)
+    var (stored, pending, count): (String?, Set<String>, Int) = (nil, [], 0)
     while !isOver.load(ordering: .acquiring) {
-      let next = stored + 1
+      count += 1
+      let text = "\(count)"
       do throws(StoreError) {
-        try store.apply([.put(SecretBytes(utf8: "\(next)"), for: item)])
-        (stored, isPending) = (next, false)
-        tally.withLock { tally in
-          tally.confirmedCount += 1
-          tally.stored[writer] = next
-          tally.pending[writer] = nil
-        }
+        try store.apply([.put(SecretBytes(utf8: text), for: item)])
+        (stored, pending) = (text, [])
+        tally.withLock { $0.confirmedCount += 1 }
       } catch {
         let isUnknown = error.code == .outcomeUnknown
         if isUnknown, isPatient { note("\(item): the outcome of a put is unknown") }
         if ![.outcomeUnknown, .timedOut, .unavailable].contains(error.code) { note("\(error)") }
+        if isUnknown { pending.insert(text) }
         let found = read(item, in: store)
         // What was refused was not made, and what was confirmed before is still there.
-        isPending = isPending || isUnknown
-        guard found == stored || isPending && found == next else {
-          note("\(item): \(found) was read after \(stored) and \(error)")
+        guard found == stored || found.map(pending.contains) ?? false else {
+          note("\(item): \(found ?? "nothing") was read after \(stored ?? "nothing") and \(error)")
           return
         }
         tally.withLock { tally in
-          if isUnknown, found == next { tally.madeCount += 1 }
-          if isUnknown, found != next { tally.notMadeCount += 1 }
-          tally.stored[writer] = found
-          tally.pending[writer] = isPending && found != next ? next : nil
+          if isUnknown, found == text { tally.madeCount += 1 }
+          if isUnknown, found != text { tally.notMadeCount += 1 }
         }
-        isPending = isPending && found != next
-        stored = found
+        // Of several puts that expect the same version, one is made.
+        if found != stored { (stored, pending) = (found, []) }
+      }
+      tally.withLock { [stored, pending] tally in
+        (tally.stored[writer], tally.pending[writer]) = (stored, pending)
       }
     }
   }
 
-  /// Reads a number until a server answers.
-  private func read(_ item: StoreKey, in store: SealedDatabaseStore) -> Int {
+  /// Reads a text until a server answers.
+  private func read(_ item: StoreKey, in store: SealedDatabaseStore) -> String? {
     while true {
       do throws(StoreError) {
-        guard let value = try store.value(for: item) else { return 0 }
-        return Int(String(decoding: value.copyBytes(), as: UTF8.self)) ?? -1
+        return try store.value(for: item).map { String(decoding: $0.copyBytes(), as: UTF8.self) }
       } catch {
-        if ![.timedOut, .unavailable].contains(error.code) {
-          note("\(error)")
-          return -1
-        }
+        if ![.timedOut, .unavailable].contains(error.code) { return "\(error)" }
       }
     }
   }
