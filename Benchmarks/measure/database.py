@@ -85,10 +85,14 @@ class DatabaseComparison:
         for first in range(0, count, step):
             progress(f"making a store of {count:,} items: {first:,}")
             self.work(self.ours, "bulk", count, first, min(step, count - first))
-        # As a server is that has had some time: no row is new, and nothing waits to be written.
+        self.settle(count)
+        progress("")
+
+    def settle(self, count: int) -> None:
+        """Makes the server as one that has had some time: no row is new, and nothing waits to be
+        written or to be vacuumed, which would take a processor from what is measured."""
         self.server.ask(f"VACUUM ANALYZE items_{count}.item")
         self.server.ask("CHECKPOINT")
-        progress("")
 
     def check(self) -> None:
         """Lets both programs write to one store, which both must read, and compares what they
@@ -177,6 +181,9 @@ class DatabaseComparison:
                 *([one["nanoseconds"] / one["count"] for one in side] for side in (many, few))))
 
     def put_threads(self) -> None:
+        if not self.is_quick:
+            self.settle(VERY_MANY)
+        self.settle(SOME)
         threads, count = 16, 4000
         title = f"puts of {threads} threads, each"
         results = by_turns(title, 5 if self.is_quick else 15, tuple(
