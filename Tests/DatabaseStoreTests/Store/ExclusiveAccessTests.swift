@@ -56,6 +56,27 @@ import Testing
     try await made.store.put("after", for: item)
   }
 
+  /// A change that was sent in time may be made after the access is lost.
+  @Test func `is not reported as lost by a change that may still be made`() async throws {
+    var environment = Self.stopped
+    environment.leaseDuration = .seconds(10)
+    // More than half of it is for the first attempt, which outlasts the access.
+    let made = try await StoreOnServer(environment: environment, timeout: .seconds(20))
+    let (item, name) = (item, name)
+    try await made.store.put("before", for: item)
+    let held = try await HeldChanges(of: made)
+    let error = await #expect(throws: StoreError.self) {
+      try await made.store.withExclusiveAccess(to: name, timeout: patience) {
+        try await made.store.put("late", for: item)
+      }
+    }
+    #expect(error?.code == .outcomeUnknown)
+    try held.end()
+    try await wait(until: "the change is made") {
+      try await made.store.text(for: item) == "late"
+    }
+  }
+
   @Test func `binds the changes of a thread's closure, too`() async throws {
     let made = try await StoreOnServer(environment: Self.stopped)
     let other = try made.reopened()
