@@ -1,5 +1,6 @@
 import Glibc
 package import SessionToolsBase
+import Synchronization
 
 /// How connections to a database are opened.
 package final class ConnectionOpening: Sendable {
@@ -9,7 +10,7 @@ package final class ConnectionOpening: Sendable {
   let address: DatabaseAddress
   private let password: Password
   private let mode: DatabaseStatement.Mode
-  private let order = Lock(Order())
+  private let order = Mutex(Order())
 
   /// What decides in which order the endpoints are tried.
   private struct Order {

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import SessionToolsBase
+import Synchronization
 
 /// The lookup of a host's addresses, which glibc does without a deadline.
 ///
@@ -55,7 +56,7 @@ enum HostLookup {
 
 /// The result of a lookup, which one thread gives and another one waits for.
 private final class FoundAddresses: Sendable {
-  private let addresses = Lock<[String]?>(nil)
+  private let addresses = Mutex<[String]?>(nil)
   private let isFound = DispatchSemaphore(value: 0)
 
   func give(_ found: [String]) {

@@ -1,4 +1,5 @@
 import SessionToolsBase
+import Synchronization
 
 /// The database of a store: its connections and statements.
 ///
@@ -12,7 +13,7 @@ final class Database: Sendable {
   private let pool: ConnectionPool
   private let renewalPool: ConnectionPool
   private let onNotice: (@Sendable (DatabaseNotice) -> Void)?
-  private let toldNotices = Lock<Set<DatabaseNotice>>([])
+  private let toldNotices = Mutex<Set<DatabaseNotice>>([])
 
   init(
     named name: String, _ statements: StoreStatements, _ opening: ConnectionOpening,

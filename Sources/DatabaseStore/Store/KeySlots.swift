@@ -1,5 +1,6 @@
 public import SealedStore
 public import SessionToolsBase
+import Synchronization
 
 extension SealedDatabaseStore {
   /// Returns the key slots of a store, which anyone who can read its tables may list.

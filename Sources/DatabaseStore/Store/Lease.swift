@@ -9,9 +9,9 @@ final class Lease: Sendable {
   /// 16 random bytes, which no other access has.
   let holder: [UInt8]
   private let ended = Atomic(false)
-  private let lastRead = Lock<ReadItem?>(nil)
+  private let lastRead = Mutex<ReadItem?>(nil)
   /// Until when it certainly lasts.
-  private let end = Lock(ContinuousClock.now)
+  private let end = Mutex(ContinuousClock.now)
 
   /// The leases of the closures around the caller, in its task or its thread.
   @TaskLocal static var all: [Lease] = []

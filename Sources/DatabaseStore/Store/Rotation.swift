@@ -1,5 +1,6 @@
 public import SealedStore
 public import SessionToolsBase
+import Synchronization
 
 extension SealedDatabaseStore {
   /// A closure that receives the progress of a long operation: what is done and the total, in

@@ -36,7 +36,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   package var name: String { database.name }
   let keys: StoreKeys
   /// The key slots that this object has listed, or written, last.
-  let listedSlots: Lock<[SlotRecord]>
+  let listedSlots: Mutex<[SlotRecord]>
   let versions = SeenVersions()
   let environment: DatabaseEnvironment
   let names: NameLocks<StoreKey>
@@ -54,7 +54,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     _ database: Database, _ keys: StoreKeys, _ slots: [SlotRecord], isDurable: Bool,
     _ options: Options, _ environment: DatabaseEnvironment
   ) {
-    listedSlots = Lock(slots)
+    listedSlots = Mutex(slots)
     self.database = database
     self.keys = keys
     self.environment = environment

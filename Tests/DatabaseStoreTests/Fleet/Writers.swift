@@ -10,20 +10,12 @@ final class Writers: Sendable {
   struct Tally: Sendable {
     /// What each item is known to hold, by its writer.
     var stored: [String?]
-    /// What each item may hold since: puts that were not made when they were looked for, but that a
-    /// server may have been about to make.
-    var pending: [Set<String>]
     var confirmedCount = 0
     /// Puts of unknown outcome, by what became of them.
     var madeCount = 0
     var notMadeCount = 0
     /// What should not have happened.
     var wrongs: [String] = []
-
-    /// Whether an item may hold a text, by its writer.
-    func mayHold(_ text: String?, writer: Int) -> Bool {
-      text == stored[writer] || text.map(pending[writer].contains) ?? false
-    }
   }
 
   private let items: [StoreKey]
@@ -35,10 +27,7 @@ final class Writers: Sendable {
   /// so much time that the outcome of none of their puts may be unknown.
   init(of items: [StoreKey], in stores: [SealedDatabaseStore], patientCount: Int) {
     self.items = items
-    tally = Mutex(
-      Tally(
-        stored: Array(repeating: nil, count: items.count),
-        pending: Array(repeating: [], count: items.count)))
+    tally = Mutex(Tally(stored: Array(repeating: nil, count: items.count)))
     for number in items.indices {
       let place = number % stores.count
       hasEnded.enter()
@@ -62,8 +51,11 @@ final class Writers: Sendable {
 
   private func write(_ writer: Int, in store: SealedDatabaseStore, isPatient: Bool) {
     let item = items[writer]
-    var (stored, pending, count): (String?, Set<String>, Int) = (nil, [], 0)
-    while !isOver.load(ordering: .acquiring) {
+    var (stored, count): (String?, Int) = (nil, 0)
+    // Puts that were not made when they were looked for: a server may have been about to make them,
+    // until another one is confirmed.
+    var pending: Set<String> = []
+    while !isOver.load(ordering: .acquiring) || !pending.isEmpty {
       count += 1
       let text = "\(count)"
       do throws(StoreError) {
@@ -88,9 +80,7 @@ final class Writers: Sendable {
         // Of several puts that expect the same version, one is made.
         if found != stored { (stored, pending) = (found, []) }
       }
-      tally.withLock { [stored, pending] tally in
-        (tally.stored[writer], tally.pending[writer]) = (stored, pending)
-      }
+      tally.withLock { [stored] in $0.stored[writer] = stored }
     }
   }
 
