@@ -1,4 +1,5 @@
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 /* curl_easy_setopt and curl_easy_getinfo take a variable number of arguments, which Swift cannot
@@ -32,18 +33,30 @@ static inline CURLcode session_tools_curl_set_receivers(
   return code;
 }
 
-/* Programs that are started while a request is under way do not inherit its connection. */
+/* Programs that are started while a request is under way do not inherit its connection. The context
+   receives the port that was connected to last, which tells a proxy from a server: libcurl reports
+   that only since 8.7. */
 static inline curl_socket_t session_tools_curl_open_socket(
   void *context, curlsocktype purpose, struct curl_sockaddr *address
 ) {
-  (void)context;
   (void)purpose;
+  if (address->family == AF_INET) {
+    *(uint16_t *)context = ntohs(((struct sockaddr_in *)&address->addr)->sin_port);
+  } else if (address->family == AF_INET6) {
+    *(uint16_t *)context = ntohs(((struct sockaddr_in6 *)&address->addr)->sin6_port);
+  }
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static inline CURLcode session_tools_curl_keep_sockets(CURL *handle) {
+static inline CURLcode session_tools_curl_keep_sockets(CURL *handle, uint16_t *port) {
   curl_opensocket_callback open = session_tools_curl_open_socket;
-  return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open);
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open);
+  return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, port) : code;
+}
+
+/* A buffer of CURL_ERROR_SIZE bytes for libcurl's own words about an error. */
+static inline CURLcode session_tools_curl_set_error_buffer(CURL *handle, char *buffer) {
+  return curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, buffer);
 }
 
 /* Without it libcurl waits for a name that is being looked up, however long that takes, before it

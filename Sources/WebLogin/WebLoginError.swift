@@ -29,12 +29,21 @@ public struct WebLoginError: Error, Sendable {
   ///
   /// For programs; it is not part of the description.
   public let underlying: (any Error)?
+  /// What to store in place of the credential that was refreshed, although the refresh failed.
+  ///
+  /// The answer had a new refresh token, which is in it, and no usable access token: it has the old
+  /// one still. The session of a refresher stores it by itself. It is not part of the description.
+  public private(set) var credential: OAuthCredential?
   /// `false` if the request certainly did not leave the machine.
-  let wasSent: Bool
+  private(set) var wasSent: Bool
+  /// Whether the server did what it was asked, and its answer cannot be used: what was sent is
+  /// spent.
+  let wasAccepted: Bool
 
   init(
     _ code: Code, _ reason: String, remedy: String? = nil, refusal: Refusal? = nil,
-    retryAfter: Duration? = nil, wasSent: Bool = true, underlying: (any Error)? = nil
+    retryAfter: Duration? = nil, wasSent: Bool = true, wasAccepted: Bool = false,
+    underlying: (any Error)? = nil
   ) {
     self.code = code
     self.reason = reason
@@ -42,6 +51,7 @@ public struct WebLoginError: Error, Sendable {
     self.refusal = refusal
     self.retryAfter = retryAfter
     self.wasSent = wasSent
+    self.wasAccepted = wasAccepted
     self.underlying = underlying
   }
 
@@ -49,7 +59,41 @@ public struct WebLoginError: Error, Sendable {
   ///
   /// Any other error is permanent: it recurs until someone changes something.
   public var isTransient: Bool {
-    [Self.unreachable, Self.unavailable, Self.invalidResponse].contains(code)
+    [
+      Self.nameNotFound, Self.unreachable, Self.answerTimedOut, Self.proxyUnreachable,
+      Self.unavailable, Self.invalidResponse,
+    ].contains(code)
+  }
+
+  /// Whether only a person can help, by logging in again.
+  ///
+  /// It decides what to say and not what to store: a refresher removes an item for `invalid_grant`
+  /// alone (RFC 6749, section 5.2), which is about the refresh token itself.
+  public var requiresLogin: Bool {
+    code == Self.noRefreshToken
+      || code == Self.refused && refusal.map { Self.loginRefusals.contains($0.error) } ?? false
+  }
+
+  /// Sources: RFC 6749, section 5.2; OpenID Connect Core, section 3.1.2.6; RFC 6750, section 3.1;
+  /// and the documentation of GitHub, Slack and Auth0.
+  private static let loginRefusals: Set = [
+    "invalid_grant", "invalid_token", "interaction_required", "login_required", "consent_required",
+    "account_selection_required", "mfa_required", "bad_refresh_token", "invalid_refresh_token",
+    "expired_token", "token_expired", "token_revoked",
+  ]
+
+  /// Returns the error with a credential to store.
+  func with(credential: OAuthCredential?) -> WebLoginError {
+    var error = self
+    error.credential = credential
+    return error
+  }
+
+  /// Returns the error of a request that was not sent, because this one came before it.
+  var beforeSending: WebLoginError {
+    var error = self
+    error.wasSent = false
+    return error
   }
 
   /// A kind of failure; later versions may add kinds, so a `switch` needs a `default`.
@@ -86,19 +130,38 @@ extension WebLoginError.Code {
   public static let invalidConfiguration = WebLoginError.Code("invalidConfiguration")
   /// The server's metadata names an issuer other than the one that was asked, or is incomplete.
   public static let invalidMetadata = WebLoginError.Code("invalidMetadata")
-  /// The server lacks a required feature, such as device authorization or S256.
+  /// The server has no metadata where it should be: check the issuer, or give the server's
+  /// addresses.
+  public static let noMetadata = WebLoginError.Code("noMetadata")
+  /// The server names no usable address for this kind of login: choose the other kind, or give the
+  /// address.
+  public static let missingEndpoint = WebLoginError.Code("missingEndpoint")
+  /// The server does not support S256, or issues tokens that are not bearer tokens.
   public static let unsupported = WebLoginError.Code("unsupported")
   /// The token endpoint refused permanently (RFC 6749, section 5.2); ``refusal`` has its error.
   public static let refused = WebLoginError.Code("refused")
   /// The credential has no refresh token: log in again when it has expired.
   public static let noRefreshToken = WebLoginError.Code("noRefreshToken")
-  /// The server could not be reached, or did not answer in time: try again.
+  /// The server's name was not found, which is also so without a network: try again.
+  public static let nameNotFound = WebLoginError.Code("nameNotFound")
+  /// The server could not be reached, or the connection broke: try again.
   public static let unreachable = WebLoginError.Code("unreachable")
+  /// The server did not answer in time: try again.
+  public static let answerTimedOut = WebLoginError.Code("answerTimedOut")
+  /// The server's certificate is not trusted: a retry does not help.
+  public static let untrusted = WebLoginError.Code("untrusted")
+  /// The proxy that the environment names could not be reached: try again.
+  public static let proxyUnreachable = WebLoginError.Code("proxyUnreachable")
+  /// The proxy refused, such as because it asks for a password: a retry does not help.
+  public static let proxyRefused = WebLoginError.Code("proxyRefused")
   /// The server is busy or broken: try again, after ``WebLoginError/retryAfter`` if it is given.
   public static let unavailable = WebLoginError.Code("unavailable")
-  /// The answer does not follow the protocol, such as a web page of a network with its own login:
-  /// try again.
+  /// The answer is not from an authorization server, such as a web page of a network with its own
+  /// login: try again.
   public static let invalidResponse = WebLoginError.Code("invalidResponse")
+  /// The answer is from an authorization server, and a field of it is missing or unusable: a retry
+  /// does not help.
+  public static let incompleteResponse = WebLoginError.Code("incompleteResponse")
   /// The answer is larger than any authorization server's: a retry does not help.
   public static let responseTooLarge = WebLoginError.Code("responseTooLarge")
 }
@@ -125,18 +188,34 @@ extension WebLoginError {
   public static let invalidConfiguration = Code.invalidConfiguration
   /// The code ``Code/invalidMetadata``.
   public static let invalidMetadata = Code.invalidMetadata
+  /// The code ``Code/noMetadata``.
+  public static let noMetadata = Code.noMetadata
+  /// The code ``Code/missingEndpoint``.
+  public static let missingEndpoint = Code.missingEndpoint
   /// The code ``Code/unsupported``.
   public static let unsupported = Code.unsupported
   /// The code ``Code/refused``.
   public static let refused = Code.refused
   /// The code ``Code/noRefreshToken``.
   public static let noRefreshToken = Code.noRefreshToken
+  /// The code ``Code/nameNotFound``.
+  public static let nameNotFound = Code.nameNotFound
   /// The code ``Code/unreachable``.
   public static let unreachable = Code.unreachable
+  /// The code ``Code/answerTimedOut``.
+  public static let answerTimedOut = Code.answerTimedOut
+  /// The code ``Code/untrusted``.
+  public static let untrusted = Code.untrusted
+  /// The code ``Code/proxyUnreachable``.
+  public static let proxyUnreachable = Code.proxyUnreachable
+  /// The code ``Code/proxyRefused``.
+  public static let proxyRefused = Code.proxyRefused
   /// The code ``Code/unavailable``.
   public static let unavailable = Code.unavailable
   /// The code ``Code/invalidResponse``.
   public static let invalidResponse = Code.invalidResponse
+  /// The code ``Code/incompleteResponse``.
+  public static let incompleteResponse = Code.incompleteResponse
   /// The code ``Code/responseTooLarge``.
   public static let responseTooLarge = Code.responseTooLarge
 }

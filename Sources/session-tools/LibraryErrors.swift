@@ -14,7 +14,8 @@ extension RootCommand {
       ErrorOutcome(MigrationRemedy.text(of: error), ExitStatus(error))
     case let error as WebLoginError:
       ErrorOutcome(
-        "\(error)", ExitStatus(error), isCancellation: error.code == WebLoginError.cancelled)
+        Remedy.text(of: error), ExitStatus(error),
+        isCancellation: error.code == WebLoginError.cancelled)
     case let error as SessionError: ErrorOutcome("\(error)", ExitStatus(error))
     default: nil
     }
@@ -24,6 +25,7 @@ extension RootCommand {
   static func text(of error: any Error) -> String {
     switch error {
     case let error as StoreError: "\(Remedy.typed(error))"
+    case let error as WebLoginError: Remedy.text(of: error)
     case let failure as Failure: failure.message
     default: "\(error)"
     }

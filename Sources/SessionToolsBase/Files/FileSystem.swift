@@ -180,4 +180,6 @@ extension SystemCallError {
   package static var noLinks: Set<Int32> { [EPERM, EOPNOTSUPP, ENOSYS] }
   /// `ENOENT`.
   package static var noSuchFile: Int32 { ENOENT }
+  /// `EADDRINUSE`.
+  package static var addressInUse: Int32 { EADDRINUSE }
 }

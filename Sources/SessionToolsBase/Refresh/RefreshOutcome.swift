@@ -36,7 +36,10 @@ public enum RefreshOutcome<Item> {
   /// - `retryAfter`: How long the server asked to wait, if it did.
   /// - `wasSent`: `false` when the request certainly did not leave the machine, so that nothing
   ///   was spent.
-  case transientFailure(any Error, retryAfter: Duration? = nil, wasSent: Bool = true)
+  /// - `storing`: What replaces the item although the refresh failed, such as one with the new
+  ///   refresh token of an answer without an access token: the old one is spent.
+  case transientFailure(
+    any Error, retryAfter: Duration? = nil, wasSent: Bool = true, storing: Item? = nil)
 
   /// The server permanently rejected the refresh, such as by `invalid_grant` (RFC 6749, section
   /// 5.2).

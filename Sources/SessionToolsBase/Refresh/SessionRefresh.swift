@@ -114,7 +114,16 @@ struct SessionRefresh<Item: Codable> {
     case .refreshed(let item, let serverTime):
       if let serverTime { shared.learn(serverTime: serverTime, clock: clock) }
       return try await saving(item, over: snapshot)
-    case .transientFailure(let error, let retryAfter, let wasSent):
+    case .transientFailure(let error, let retryAfter, let wasSent, let replacement):
+      if let replacement {
+        // Another one may have been stored meanwhile, which is refreshed without a pause.
+        let stored = try await recordingFailure(of: snapshot) {
+          try await save(replacement, over: snapshot)
+        }
+        guard stored != nil else { return .again(after: .zero) }
+        recordFailure(error, of: nil, retryAfter: retryAfter)
+        return .again(after: .zero)
+      }
       recordFailure(error, of: snapshot.version, retryAfter: retryAfter)
       // A stale notice is harmless: it only sets `mayBeSpent` on the next request.
       if !wasSent, !hadNotice { try? await storage.removeSpentNotice() }
@@ -192,15 +201,26 @@ struct SessionRefresh<Item: Codable> {
   // MARK: - Storing
 
   private func saving(_ item: Item, over snapshot: ItemSnapshot<Item>) async throws -> Step {
+    try await recordingFailure(of: snapshot) {
+      guard let stored = try await save(item, over: snapshot) else { return .again(after: .zero) }
+      recordIssue(of: item, stored.bytes)
+      return .ended(.isNew(session, stored.user))
+    }
+  }
+
+  private func recordingFailure<Result>(
+    of snapshot: ItemSnapshot<Item>, _ body: () async throws -> Result
+  ) async throws -> Result {
     do {
-      return try await save(item, over: snapshot)
+      return try await body()
     } catch {
       recordFailure(error, of: snapshot.version)
       throw error
     }
   }
 
-  private func save(_ item: Item, over snapshot: ItemSnapshot<Item>) async throws -> Step {
+  /// Stores an item over the one that was sent; returns `nil` if that is no longer stored.
+  private func save(_ item: Item, over snapshot: ItemSnapshot<Item>) async throws -> StoredItem? {
     let refreshed = try IssuedItem(item, of: snapshot, in: storage, merge: refresher.merge)
     // The refresh spent the replaced item: if the new one cannot be stored now, it is kept and
     // stored later.
@@ -208,10 +228,8 @@ struct SessionRefresh<Item: Codable> {
     let look = flight?.beginLook() ?? 0
     let stored = try await store(refreshed)
     shared.unsaved = nil
-    guard let stored else { return .again(after: .zero) }
-    flight?.endLook(look, with: stored.bytes)
-    recordIssue(of: item, stored.bytes)
-    return .ended(.isNew(session, stored.user))
+    if let stored { flight?.endLook(look, with: stored.bytes) }
+    return stored
   }
 
   /// Stores a refreshed item, trying again and again while the store cannot be reached.

@@ -67,6 +67,14 @@ package enum StoreLocation: CustomStringConvertible {
     }
   }
 
+  /// The location as an argument names it.
+  package var argument: String {
+    switch self {
+    case .sealed(let path): path
+    case .secretService(let collection): "secret-service:\(collection.name ?? "")"
+    }
+  }
+
   package var description: String {
     switch self {
     case .sealed(let path): path

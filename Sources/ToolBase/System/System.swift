@@ -241,11 +241,19 @@ package enum System {
   }
 
   /// Whether there is a terminal to ask at.
-  static var hasTerminal: Bool {
+  package static var hasTerminal: Bool {
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { return false }
     close(terminal)
     return true
+  }
+
+  /// Writes a text to the controlling terminal, wherever standard output and standard error go.
+  package static func writeToTerminal(_ text: String) throws(SystemCallError) {
+    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { throw SystemCallError("open", errno) }
+    defer { close(terminal) }
+    try write(text, to: terminal)
   }
 
   private enum Outcome {

@@ -33,54 +33,81 @@ extension DeviceAuthorization: CustomStringConvertible, CustomDebugStringConvert
 }
 
 extension OAuthClient {
-  private struct Response: Decodable {
-    let device_code: String
-    let user_code: String
-    let expires_in: Double
-    var verification_uri: String?
-    /// Google's name for it from before the RFC.
-    var verification_url: String?
-    var verification_uri_complete: String?
-    var interval: Double?
-  }
-
   /// Asks for the codes of a login on another device (RFC 8628, section 3.1).
   ///
-  /// - Parameter scopes: The scopes to ask for.
+  /// - Parameters:
+  ///   - scopes: The scopes to ask for.
+  ///   - parameters: Further parameters for the server; those that this method sets itself are
+  ///     ignored here.
   /// - Returns: The codes and the address to show.
-  /// - Throws: `unsupported` when the server does not support such logins; `refused`,
-  ///   `unreachable`, `unavailable`, `invalidResponse`, `responseTooLarge`, `cancelled`, or the
-  ///   errors of asking for the server's addresses.
+  /// - Throws: `missingEndpoint` when the server does not support such logins; `refused`,
+  ///   `unavailable`, `invalidResponse`, `incompleteResponse`, the errors of sending the request, or
+  ///   those of asking for the server's addresses.
   public func authorizeDevice(
-    scopes: [String] = []
+    scopes: [String] = [], parameters: [String: String] = [:]
   ) async throws(WebLoginError) -> DeviceAuthorization {
-    guard let endpoint = try await server().deviceAuthorizationEndpoint else {
+    let server = try await server()
+    guard let endpoint = server.deviceAuthorizationEndpoint else {
       throw WebLoginError(
-        .unsupported, "the server does not support logins on another device",
-        remedy: "Log in with a browser on this machine")
+        .missingEndpoint,
+        "\(ServerAddress.name(of: server.tokenEndpoint)) names no address for logins on another "
+          + "device", remedy: "Log in with a browser, or give that address yourself")
     }
-    var request = TokenRequest(endpoint: endpoint, fields: [])
+    var request = TokenRequest(endpoint: endpoint, fields: resourceFields)
+    request.fields += parameters.filter { !WebAuthenticationSession.ownParameters.contains($0.key) }
+      .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     // The client ID is required in the body here, even if the `Authorization` field has it.
     if case .basic = authentication { request.fields.append(("client_id", clientID)) }
     if !scopes.isEmpty { request.fields.append(("scope", scopes.joined(separator: " "))) }
     let begin = clock.uptime
-    let response = try await answer(to: request)
-    guard let answer = try? JSONDecoder().decode(Response.self, from: response.body),
-      let address = try? ServerAddress.parse(
-        answer.verification_uri ?? answer.verification_url ?? "", called: "verification address"),
-      // The code is shown in terminals, so only plain ASCII of limited length is accepted.
-      (1...64).contains(answer.user_code.utf8.count),
-      answer.user_code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
-      (1...86_400).contains(answer.expires_in)
-    else { throw WebLoginError(invalid: response) }
-    let interval = answer.interval ?? 5
+    let answer = try await answer(to: request)
+    guard let fields = answer.fields else { throw answer.invalid }
+    guard let deviceCode = fields.text("device_code") else {
+      throw answer.refusal ?? answer.incomplete("has no device_code")
+    }
+    let lifetime = Self.lifetime(fields)
     return DeviceAuthorization(
-      userCode: answer.user_code, verificationAddress: address,
-      completeVerificationAddress: answer.verification_uri_complete.flatMap {
+      userCode: try Self.userCode(fields, in: answer),
+      verificationAddress: try Self.verificationAddress(fields, in: answer),
+      completeVerificationAddress: fields.text("verification_uri_complete").flatMap {
         // This address is only a convenience, so an invalid one is left out.
         try? ServerAddress.parse($0, called: "verification address")
-      }, lifetime: .seconds(answer.expires_in), deviceCode: SecretBytes(utf8: answer.device_code),
-      interval: .seconds(interval.isFinite ? min(max(1, interval), 300) : 5), scopes: scopes,
-      end: begin + .seconds(answer.expires_in))
+      }, lifetime: lifetime, deviceCode: SecretBytes(utf8: deviceCode),
+      interval: .seconds(min(max(1, fields.number("interval") ?? 5), 300)), scopes: scopes,
+      end: begin + lifetime)
+  }
+
+  /// The code is shown in terminals, so only plain ASCII of limited length is accepted.
+  private static func userCode(
+    _ fields: AnswerFields, in answer: ServerAnswer
+  ) throws(WebLoginError) -> String {
+    guard let code = fields.text("user_code") else { throw answer.incomplete("has no user_code") }
+    guard code.utf8.count <= 64 else {
+      throw answer.incomplete("has a user_code of \(code.utf8.count) bytes, which no one types in")
+    }
+    guard code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+      throw answer.incomplete("has a user_code with characters that not every terminal can show")
+    }
+    return code
+  }
+
+  private static func verificationAddress(
+    _ fields: AnswerFields, in answer: ServerAnswer
+  ) throws(WebLoginError) -> URL {
+    // The second is Google's name for it, from before the RFC.
+    guard let text = fields.text("verification_uri") ?? fields.text("verification_url") else {
+      throw answer.incomplete("has no verification_uri")
+    }
+    do throws(WebLoginError) {
+      return try ServerAddress.parse(text, called: "verification_uri")
+    } catch {
+      throw answer.incomplete("cannot be used: \(error.reason)")
+    }
+  }
+
+  /// The codes' lifetime: at most a day, and 15 minutes if the server does not say, as most do.
+  private static func lifetime(_ fields: AnswerFields) -> Duration {
+    let seconds = fields.number("expires_in").flatMap { $0 > 0 ? $0 : nil } ?? 900
+    return .seconds(min(seconds, 86_400))
   }
 }

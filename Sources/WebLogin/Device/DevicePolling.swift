@@ -12,8 +12,9 @@ extension OAuthClient {
   /// - Parameter authorization: The result of ``authorizeDevice(scopes:)``; usable once.
   /// - Returns: The credential, for a session to store.
   /// - Throws: `denied` when the person refused, `timedOut` when the codes have expired,
-  ///   `cancelled`, `refused`, `invalidResponse`, `responseTooLarge`, or the errors of asking for
-  ///   the server's addresses.
+  ///   `unsupported` for a token that is not a bearer token, `cancelled`, `refused`,
+  ///   `invalidResponse`, `incompleteResponse`, `responseTooLarge`, `untrusted`, `proxyRefused`, or
+  ///   the errors of asking for the server's addresses.
   public func credential(
     for authorization: DeviceAuthorization
   ) async throws(WebLoginError) -> OAuthCredential {
@@ -21,7 +22,7 @@ extension OAuthClient {
       endpoint: try await server().tokenEndpoint,
       fields: [
         ("grant_type", Self.grantType), ("device_code", authorization.deviceCode.text),
-      ])
+      ] + resourceFields)
     var interval = authorization.interval
     while true {
       guard clock.uptime + interval < authorization.end else {
@@ -53,7 +54,9 @@ extension OAuthClient {
       throw WebLoginError(
         .denied, "the login was not allowed", refusal: error.refusal)
     case (WebLoginError.refused, "expired_token"): throw timedOut
-    case (WebLoginError.unreachable, _), (WebLoginError.unavailable, _):
+    // An answer that cannot be read has spent the code.
+    case _ where error.isTransient && error.code != WebLoginError.invalidResponse
+      && !error.wasAccepted:
       return max(min(interval * 2, .seconds(300)), error.retryAfter ?? .zero)
     default: throw error
     }

@@ -22,6 +22,11 @@ import Synchronization
   private var lines: UnsafeMutablePointer<curl_slist>?
   /// The body to post, in memory that libcurl reads.
   private var posted: ByteBuffer?
+  private let environment = CurlEnvironment()
+  /// The port that was connected to last, the server's or a proxy's; libcurl's thread writes it.
+  private let port: UnsafeMutablePointer<UInt16>
+  /// libcurl's own words about an error.
+  private let words: UnsafeMutablePointer<CChar>
 
   private var headers: [String: String] = [:]
   private var headerByteCount = 0
@@ -32,11 +37,17 @@ import Synchronization
     self.request = request
     self.deadline = deadline
     self.largestByteCount = largestByteCount
+    unsafe port = .allocate(capacity: 1)
+    unsafe port.initialize(to: 0)
+    unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
   }
 
   deinit {
     unsafe curl_easy_cleanup(handle)
     unsafe curl_slist_free_all(lines)
+    unsafe port.deallocate()
+    unsafe words.deallocate()
   }
 
   // MARK: - Sending
@@ -54,11 +65,19 @@ import Synchronization
     unsafe check(session_tools_curl_set_number(handle, CURLOPT_NOSIGNAL, 1))
     // A hanging name lookup would delay all other requests, which are sent on the same thread.
     unsafe check(session_tools_curl_leave_lookups(handle))
-    unsafe check(session_tools_curl_keep_sockets(handle))
+    unsafe check(session_tools_curl_keep_sockets(handle, port))
+    unsafe check(session_tools_curl_set_error_buffer(handle, words))
     unsafe check(session_tools_curl_set_text(handle, CURLOPT_URL, request.url.absoluteString))
     if request.url.scheme?.lowercased() == "http" {
       // Sent to this machine itself: a proxy would send it to another machine in plain text.
       unsafe check(session_tools_curl_set_text(handle, CURLOPT_PROXY, ""))
+    }
+    for (value, options) in [
+      (environment.certificateFile, [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO]),
+      (environment.certificateDirectory, [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH]),
+    ] {
+      guard let value else { continue }
+      for option in options { unsafe check(session_tools_curl_set_text(handle, option, value)) }
     }
     // libcurl repeats a request over a reused connection that turns out to be closed, which would
     // spend a refresh token twice.
@@ -144,29 +163,67 @@ import Synchronization
   }
 
   private func result(_ code: CURLcode) -> Result<OAuthHTTPResponse, OAuthHTTPError> {
+    let status = unsafe session_tools_curl_number(handle, CURLINFO_RESPONSE_CODE)
     if code == CURLE_OK {
-      let status = unsafe session_tools_curl_number(handle, CURLINFO_RESPONSE_CODE)
       return .success(OAuthHTTPResponse(status: status, headers: headers, body: body))
     }
-    let wasSent = unsafe session_tools_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0
+    let (kind, reason) =
+      isTooLarge || code == CURLE_FILESIZE_EXCEEDED
+      ? (.tooLarge, "the answer is larger than \(largestByteCount) bytes") : cause(of: code)
+    return .failure(
+      OAuthHTTPError(
+        kind, wasSent: unsafe session_tools_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0,
+        status: status > 0 ? status : nil, reason: reason))
+  }
+
+  /// Returns the kind and the text of an error.
+  private func cause(of code: CURLcode) -> (OAuthHTTPError.Code, String) {
+    let proxy = request.url.scheme?.lowercased() == "https" ? environment.proxy : nil
+    let answered = unsafe session_tools_curl_number(handle, CURLINFO_HTTP_CONNECTCODE)
     switch code {
-    case _ where isTooLarge, CURLE_FILESIZE_EXCEEDED:
-      return .failure(
-        OAuthHTTPError(
-          .tooLarge, wasSent: wasSent,
-          reason: "the answer is larger than \(largestByteCount) bytes"))
-    case CURLE_OPERATION_TIMEDOUT:
-      return .failure(
-        OAuthHTTPError(
-          .timedOut, wasSent: wasSent, reason: "the server did not answer in time"))
-    default:
-      let text = unsafe curl_easy_strerror(code).map { unsafe String(cString: $0) }
-      return .failure(
-        OAuthHTTPError(
-          .noResponse, wasSent: wasSent,
-          reason: text ?? "libcurl's error \(code.rawValue)"))
+    case CURLE_OPERATION_TIMEDOUT: return (.timedOut, "the server did not answer in time")
+    case CURLE_COULDNT_RESOLVE_HOST: return (.nameNotFound, "the server's name was not found")
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return (.proxyUnreachable, "the name of \(proxy?.description ?? "the proxy") was not found")
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+      return (.untrusted, detail(code))
+    case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
+      let names = environment.certificateVariables.joined(separator: " and ")
+      let place = names.isEmpty ? "the system's trusted certificates" : "what \(names) names"
+      return (.untrusted, "\(place) cannot be read")
+    case _ where proxy != nil && answered >= 300:
+      let refusal = "\(proxy?.description ?? "") answered with status \(answered)"
+      switch answered {
+      case 407: return (.proxyRefused, "\(proxy?.description ?? "") asks for a user and a password")
+      case 500...: return (.noResponse, refusal)
+      default: return (.proxyRefused, refusal)
+      }
+    case CURLE_PROXY: return (.proxyRefused, "\(proxy?.description ?? "the proxy") refused")
+    case CURLE_COULDNT_CONNECT:
+      let errno = unsafe session_tools_curl_number(handle, CURLINFO_OS_ERRNO)
+      let reason = errno > 0 ? CurrentProcess.message(for: Int32(errno)) : detail(code)
+      if let proxy, unsafe Int(port.pointee) == proxy.port {
+        return (.proxyUnreachable, "\(proxy.description) could not be reached: \(reason)")
+      }
+      return (.noResponse, reason)
+    default: return (.noResponse, detail(code))
     }
   }
+
+  /// Returns libcurl's words for an error, which may quote the names in a certificate.
+  private func detail(_ code: CURLcode) -> String {
+    var text = unsafe String(cString: words)
+    if text.isEmpty {
+      text =
+        unsafe curl_easy_strerror(code).map { unsafe String(cString: $0) }
+        ?? "libcurl's error \(code.rawValue)"
+    }
+    // OpenSSL's words come behind this, and say the same.
+    if text.hasPrefix(Self.prefix) { text.removeFirst(Self.prefix.count) }
+    return PlainText.shown(text)
+  }
+
+  private static let prefix = "SSL certificate problem: "
 }
 
 /// Called by libcurl with the lines of a header, one at a time.

@@ -8,13 +8,22 @@ public struct OAuthHTTPError: Error, Hashable, Sendable {
   ///
   /// A refresh token that was not sent is not spent.
   public let wasSent: Bool
+  /// The status of the answer, if the answer began to arrive.
+  ///
+  /// After a status from 200 to 299 the server has done what it was asked, so a refresh token is
+  /// spent although the new one was not received.
+  public let status: Int?
   /// What happened: one sentence without its full stop.
+  ///
+  /// `WebLoginError` shows it to people after the server's name, as in "the certificate is not
+  /// trusted: it has expired".
   public let reason: String
 
   /// Makes an error, for your own HTTP clients.
-  public init(_ code: Code, wasSent: Bool = true, reason: String) {
+  public init(_ code: Code, wasSent: Bool = true, status: Int? = nil, reason: String) {
     self.code = code
     self.wasSent = wasSent
+    self.status = status
     self.reason = reason
   }
 
@@ -32,6 +41,14 @@ public struct OAuthHTTPError: Error, Hashable, Sendable {
 extension OAuthHTTPError.Code {
   /// The server could not be reached, or the connection broke before the answer was complete.
   public static let noResponse = OAuthHTTPError.Code("noResponse")
+  /// The server's name was not found, which is also so without a network.
+  public static let nameNotFound = OAuthHTTPError.Code("nameNotFound")
+  /// The server's certificate is not trusted: a retry does not help.
+  public static let untrusted = OAuthHTTPError.Code("untrusted")
+  /// The proxy that the environment names could not be reached.
+  public static let proxyUnreachable = OAuthHTTPError.Code("proxyUnreachable")
+  /// The proxy refused, such as because it asks for a password: a retry does not help.
+  public static let proxyRefused = OAuthHTTPError.Code("proxyRefused")
   /// The answer was not complete within the client's timeout.
   public static let timedOut = OAuthHTTPError.Code("timedOut")
   /// The answer is larger than the client's limit: a retry does not help.
@@ -44,6 +61,14 @@ extension OAuthHTTPError.Code {
 extension OAuthHTTPError {
   /// The code ``Code/noResponse``.
   public static let noResponse = Code.noResponse
+  /// The code ``Code/nameNotFound``.
+  public static let nameNotFound = Code.nameNotFound
+  /// The code ``Code/untrusted``.
+  public static let untrusted = Code.untrusted
+  /// The code ``Code/proxyUnreachable``.
+  public static let proxyUnreachable = Code.proxyUnreachable
+  /// The code ``Code/proxyRefused``.
+  public static let proxyRefused = Code.proxyRefused
   /// The code ``Code/timedOut``.
   public static let timedOut = Code.timedOut
   /// The code ``Code/tooLarge``.

@@ -15,6 +15,12 @@ enum ServerAddress {
     return url
   }
 
+  /// Returns the name of an address's server in messages: its host, and its port if it has one.
+  static func name(of url: URL) -> String {
+    let host = url.host(percentEncoded: true) ?? "the authorization server"
+    return PlainText.shown(url.port.map { "\(host):\($0)" } ?? host)
+  }
+
   private static func isUsable(_ url: URL) -> Bool {
     guard let host = url.host(), !host.isEmpty, url.user() == nil, url.password() == nil,
       url.fragment() == nil

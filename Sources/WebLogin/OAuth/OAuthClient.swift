@@ -22,6 +22,9 @@ public final class OAuthClient: Sendable {
   public let http: any OAuthHTTPClient
   /// The clocks: those of the machine, except in tests.
   public let clock: any SessionClock
+  /// The addresses of the services that the tokens are for (RFC 8707), sent with every request for
+  /// a login or for tokens; empty for servers that need none.
+  public let resources: [String]
   let authentication: ClientAuthentication
   private let known: Mutex<AuthorizationServer?>
 
@@ -34,16 +37,18 @@ public final class OAuthClient: Sendable {
   ///   - issuer: The server's name, byte for byte as the server writes it.
   ///   - clientID: The program's name at the server.
   ///   - authentication: How the program authenticates; `none` for a program that people install.
+  ///   - resources: The addresses of the services that the tokens are for (RFC 8707).
   ///   - http: The HTTP client that sends the requests.
   ///   - clock: The clocks.
   public init(
     issuer: String, clientID: String, authentication: ClientAuthentication = .none,
-    http: any OAuthHTTPClient = CurlHTTPClient(),
+    resources: [String] = [], http: any OAuthHTTPClient = CurlHTTPClient(),
     clock: any SessionClock = SystemSessionClock()
   ) {
     self.issuer = issuer
     self.clientID = clientID
     self.authentication = authentication
+    self.resources = resources
     self.http = http
     self.clock = clock
     known = Mutex(nil)
@@ -52,31 +57,32 @@ public final class OAuthClient: Sendable {
   /// Makes a client of a server whose addresses are given; it does not ask for them.
   public init(
     server: AuthorizationServer, clientID: String, authentication: ClientAuthentication = .none,
-    http: any OAuthHTTPClient = CurlHTTPClient(),
+    resources: [String] = [], http: any OAuthHTTPClient = CurlHTTPClient(),
     clock: any SessionClock = SystemSessionClock()
   ) {
     issuer = server.issuer
     self.clientID = clientID
     self.authentication = authentication
+    self.resources = resources
     self.http = http
     self.clock = clock
     known = Mutex(server)
   }
 
+  /// The fields of requests that name the resources.
+  var resourceFields: [(name: String, value: String)] { resources.map { ("resource", $0) } }
+
   /// Returns the server's addresses, which are asked for once.
   ///
-  /// - Throws: `invalidConfiguration`, `invalidMetadata`, `unsupported`, `unreachable`,
-  ///   `unavailable`, `responseTooLarge` or `cancelled`.
+  /// - Throws: `invalidConfiguration`, `invalidMetadata`, `unsupported`, `unavailable`, or the
+  ///   errors of sending the requests.
   public func server() async throws(WebLoginError) -> AuthorizationServer {
     if let server = known.withLock({ $0 }) { return server }
     let server: AuthorizationServer
     do throws(WebLoginError) {
       server = try await Discovery(issuer: issuer, http: http).find()
     } catch {
-      // The request that needed the addresses was not sent.
-      throw WebLoginError(
-        error.code, error.reason, remedy: error.remedy, refusal: error.refusal,
-        retryAfter: error.retryAfter, wasSent: false, underlying: error.underlying)
+      throw error.beforeSending
     }
     known.withLock { $0 = server }
     return server

@@ -79,6 +79,14 @@ public struct OAuthCredential: Codable, Hashable, ExpiringItem, Sendable {
     self.serverIssueDate = serverIssueDate
     self.serverClockLead = serverClockLead
   }
+
+  /// Returns the same credential with another refresh token.
+  func with(refreshToken: String) -> OAuthCredential {
+    OAuthCredential(
+      accessToken: accessToken, refreshToken: refreshToken, tokenType: tokenType, scopes: scopes,
+      identityToken: identityToken, nonce: nonce, serverExpirationDate: serverExpirationDate,
+      serverIssueDate: serverIssueDate, serverClockLead: serverClockLead)
+  }
 }
 
 extension OAuthCredential: CustomStringConvertible, CustomDebugStringConvertible,

@@ -4,10 +4,12 @@ extension OAuthClient {
   /// Exchanges a refresh token for new tokens (RFC 6749, section 6).
   ///
   /// If the server sends no new refresh token, it continues to accept the old one, which the new
-  /// credential then contains.
+  /// credential then contains. Whatever else the answer has is read leniently, because the request
+  /// has spent the old token: only without a usable access token does a refresh fail. If the answer
+  /// has a new refresh token nevertheless, ``WebLoginError/credential`` has it: store that.
   ///
-  /// - Throws: `noRefreshToken`, `refused`, `unreachable`, `unavailable`, `invalidResponse`,
-  ///   `responseTooLarge`, `cancelled`, or the errors of asking for the server's addresses.
+  /// - Throws: `noRefreshToken`, `refused`, `unavailable`, `invalidResponse`, `incompleteResponse`,
+  ///   the errors of sending the request, or those of asking for the server's addresses.
   public func refresh(_ credential: OAuthCredential) async throws(WebLoginError) -> OAuthCredential
   {
     guard let token = credential.refreshToken else {
@@ -18,14 +20,11 @@ extension OAuthClient {
     }
     let request = TokenRequest(
       endpoint: try await server().tokenEndpoint,
-      fields: [("grant_type", "refresh_token"), ("refresh_token", token)])
-    let new = try await self.credential(for: request, asked: credential.scopes)
-    return OAuthCredential(
-      accessToken: new.accessToken, refreshToken: new.refreshToken ?? token,
-      tokenType: new.tokenType, scopes: new.scopes,
-      identityToken: new.identityToken ?? credential.identityToken, nonce: credential.nonce,
-      serverExpirationDate: new.serverExpirationDate, serverIssueDate: new.serverIssueDate,
-      serverClockLead: new.serverClockLead)
+      fields: [("grant_type", "refresh_token"), ("refresh_token", token)] + resourceFields)
+    let tokens = try await tokens(for: request)
+    if let new = tokens.credential(refreshing: credential) { return new }
+    throw tokens.withoutAccessToken.with(
+      credential: tokens.refreshToken.map { credential.with(refreshToken: $0) })
   }
 
   /// Returns a refresher for a session of credentials.
@@ -37,7 +36,7 @@ extension OAuthClient {
     OAuthCredential
   > {
     SessionRefresher(policy: policy, clock: clock) { [self] request in
-      await outcome(of: request.item) { $0 }
+      await outcome(of: request.item, policy) { $0 }
     }
   }
 
@@ -60,7 +59,7 @@ extension OAuthClient {
         return merged
       }
     ) { [self] request in
-      await outcome(of: request.item[keyPath: credential]) { new in
+      await outcome(of: request.item[keyPath: credential], policy) { new in
         var item = request.item
         item[keyPath: credential] = new
         return item
@@ -69,7 +68,7 @@ extension OAuthClient {
   }
 
   private func outcome<Item>(
-    of credential: OAuthCredential, item: (OAuthCredential) -> Item
+    of credential: OAuthCredential, _ policy: RefreshPolicy, item: (OAuthCredential) -> Item
   ) async -> RefreshOutcome<Item> {
     do throws(WebLoginError) {
       return .refreshed(item(try await refresh(credential)))
@@ -78,14 +77,16 @@ extension OAuthClient {
         return .rejected(error)
       }
       return .transientFailure(
-        error, retryAfter: error.retryAfter ?? Self.pause(after: error), wasSent: error.wasSent)
+        error, retryAfter: error.retryAfter ?? Self.pause(after: error, policy),
+        wasSent: error.wasSent, storing: error.credential.map(item))
     }
   }
 
-  /// Returns a longer pause for errors that only a person can correct: retries and waiters cannot
-  /// help.
-  private static func pause(after error: WebLoginError) -> Duration? {
+  /// Returns a longer pause for errors that only a person can correct, where retries and waiters
+  /// cannot help, and for answers that spent the token: it is not sent again in the same call.
+  private static func pause(after error: WebLoginError, _ policy: RefreshPolicy) -> Duration? {
     if error.code == .noRefreshToken { return .seconds(86_400) }
-    return error.isTransient ? nil : .seconds(60)
+    return error.isTransient && !error.wasAccepted
+      ? nil : max(.seconds(60), policy.tryWindow + .seconds(1))
   }
 }

@@ -3,15 +3,17 @@ public import SessionToolsBase
 extension OAuthClient {
   /// Notifies the server that a credential is no longer used (RFC 7009).
   ///
-  /// It revokes the refresh token first, then the access token. It does nothing if the server has
-  /// no revocation endpoint.
+  /// It revokes the refresh token first, then the access token, also if the first cannot be
+  /// revoked. It does nothing if the server has no revocation endpoint.
   ///
-  /// - Throws: `refused`, `unreachable`, `unavailable`, `invalidResponse`, `responseTooLarge`,
-  ///   `cancelled`, or the errors of asking for the server's addresses.
+  /// - Throws: `refused`, `unavailable`, `invalidResponse`, `incompleteResponse`, the errors of
+  ///   sending the request, or those of asking for the server's addresses; the first one, if neither
+  ///   token could be revoked.
   public func revoke(_ credential: OAuthCredential) async throws(WebLoginError) {
     guard let endpoint = try await server().revocationEndpoint else { return }
     var tokens = [("access_token", credential.accessToken)]
     if let token = credential.refreshToken { tokens.insert(("refresh_token", token), at: 0) }
+    var failure: WebLoginError?
     for (kind, token) in tokens {
       let request = TokenRequest(
         endpoint: endpoint, fields: [("token", token), ("token_type_hint", kind)])
@@ -20,8 +22,12 @@ extension OAuthClient {
       } catch  where error.refusal?.error == "unsupported_token_type" {
         // Some servers revoke only refresh tokens; access tokens expire soon by themselves.
         continue
+      } catch {
+        failure = failure ?? error
+        if error.code == .cancelled { break }
       }
     }
+    if let failure { throw failure }
   }
 }
 

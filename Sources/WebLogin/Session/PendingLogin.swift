@@ -13,6 +13,7 @@ public struct PendingLogin: Codable, Hashable, Sendable {
   let clientID: String
   let scopes: [String]
   let parameters: [String: String]
+  let resources: [String]
   let family: LoopbackSocket.Family
   let port: UInt16
   let redirectPath: String
@@ -24,14 +25,15 @@ public struct PendingLogin: Codable, Hashable, Sendable {
   /// Returns the address that the browser is sent to (RFC 6749, section 4.1.1; RFC 7636, section
   /// 4.3).
   ///
-  /// - Throws: `unsupported` when the server has no authorization endpoint.
+  /// - Throws: `missingEndpoint` when the server has no authorization endpoint.
   func authorizationAddress() throws(WebLoginError) -> URL {
     guard let endpoint = server.authorizationEndpoint,
       var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: false)
     else {
       throw WebLoginError(
-        .unsupported, "the server has no authorization endpoint",
-        remedy: "Log in with a device code")
+        .missingEndpoint,
+        "\(ServerAddress.name(of: server.tokenEndpoint)) names no address for logins in a browser",
+        remedy: "Log in with a device code, or give that address yourself")
     }
     var fields = parameters.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
     fields += [
@@ -41,6 +43,7 @@ public struct PendingLogin: Codable, Hashable, Sendable {
     ]
     if !scopes.isEmpty { fields.append(("scope", scopes.joined(separator: " "))) }
     if let nonce { fields.append(("nonce", nonce)) }
+    fields += resources.map { ("resource", $0) }
     let query = [parts.percentEncodedQuery, Form.encode(fields)].compactMap(\.self)
     parts.percentEncodedQuery = query.filter { !$0.isEmpty }.joined(separator: "&")
     guard let url = parts.url else {

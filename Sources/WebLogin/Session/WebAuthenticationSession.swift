@@ -25,6 +25,9 @@ public struct WebAuthenticationSession: Sendable {
   public var timeout: Duration = .seconds(300)
   /// The path of the address that the browser returns to, as registered at the server.
   public var redirectPath = "/callback"
+  /// The port of that address, for servers that allow only the registered one, although RFC 8252,
+  /// section 7.3, requires them to allow any; `nil` for any port that is free.
+  public var redirectPort: UInt16?
   /// The browser's opener.
   public var browser: any LoginBrowser = SystemBrowser()
   /// Where the login is stored meanwhile; without it, the login cannot be resumed.
@@ -46,9 +49,10 @@ public struct WebAuthenticationSession: Sendable {
   ///
   /// - Returns: The credential, for a session to store.
   /// - Throws: ``WebLoginError``: `denied`, `cancelled`, `timedOut`, `noBrowser`, `listenerFailed`,
-  ///   `unsupported`, `refused`, `unreachable`, `unavailable`, `invalidResponse`,
-  ///   `responseTooLarge`, or the errors of asking for the server's addresses; and the errors of
-  ///   ``pending`` when the login cannot be stored or removed.
+  ///   `portTaken` for a ``redirectPort`` that another program has, `missingEndpoint`, `unsupported`, `refused`,
+  ///   `unavailable`, `invalidResponse`, `incompleteResponse`, the errors of sending the request, or
+  ///   those of asking for the server's addresses; and the errors of ``pending`` when the login
+  ///   cannot be stored or removed.
   public func start() async throws -> OAuthCredential {
     let server = try await client.server()
     let listener = try listenAnywhere()
@@ -58,6 +62,7 @@ public struct WebAuthenticationSession: Sendable {
         nonce: scopes.contains("openid") ? ProofKey.randomWord().text : nil, server: server,
         clientID: client.clientID, scopes: scopes,
         parameters: parameters.filter { !Self.ownParameters.contains($0.key) },
+        resources: client.resources,
         family: listener.family, port: listener.port, redirectPath: redirectPath,
         deadline: LoginDeadline(in: timeout, by: client.clock))
       let address = try login.authorizationAddress()
@@ -82,10 +87,10 @@ public struct WebAuthenticationSession: Sendable {
   public func resume(reopensBrowser: Bool = false) async throws -> OAuthCredential {
     guard let login = try await pending?.login() else { throw Self.nothingPending }
     guard login.server.issuer.utf8.elementsEqual(client.issuer.utf8),
-      login.clientID == client.clientID
+      login.clientID == client.clientID, login.resources == client.resources
     else {
       throw WebLoginError(
-        .otherLogin, "the pending login belongs to another server or client",
+        .otherLogin, "the pending login belongs to another server, client or resource",
         remedy: "Start a new login")
     }
     guard login.deadline.timeLeft(by: client.clock) != nil else {
@@ -119,9 +124,19 @@ public struct WebAuthenticationSession: Sendable {
         .invalidConfiguration,
         "the redirect path must begin with a slash and contain no ?, # or %")
     }
+    let port = redirectPort ?? 0
     do {
+      return try LoopbackListener(on: .version4, port: port)
+    } catch where error.errno == SystemCallError.addressInUse {
+      throw WebLoginError(
+        .portTaken, "cannot listen on port \(port), which another program has",
+        remedy: "End that program, or use another port that the server allows", wasSent: false,
+        underlying: error)
+    } catch {
       // On a machine without IPv4 there is IPv6.
-      return try (try? LoopbackListener(on: .version4)) ?? LoopbackListener(on: .version6)
+    }
+    do {
+      return try LoopbackListener(on: .version6, port: port)
     } catch {
       throw WebLoginError(
         .listenerFailed, "cannot listen on any port of the loopback interface",
@@ -208,13 +223,14 @@ public struct WebAuthenticationSession: Sendable {
       fields: [
         ("grant_type", "authorization_code"), ("code", code.text),
         ("redirect_uri", login.redirectAddress), ("code_verifier", login.verifier),
-      ])
+      ] + client.resourceFields)
     return try await client.credential(for: request, asked: login.scopes, nonce: login.nonce)
   }
 
-  private static let ownParameters: Set = [
+  /// The parameters that this type sets itself.
+  package static let ownParameters: Set = [
     "response_type", "client_id", "redirect_uri", "state", "code_challenge",
-    "code_challenge_method", "scope", "nonce",
+    "code_challenge_method", "scope", "nonce", "resource",
   ]
 
   private static var timedOut: WebLoginError {

@@ -13,7 +13,13 @@ struct LoginCommand: ParsableCommand {
       Opens the browser (xdg-open, which respects BROWSER) and waits on a port of 127.0.0.1 for \
       its return; the server must allow the client that redirect, with any port (RFC 8252). With \
       --device, an address and a code for a browser on another device are shown instead \
-      (RFC 8628). All other addresses come from the server itself, and the client needs no secret.
+      (RFC 8628). All other addresses come from the server itself, unless they are given; they are \
+      stored with the login and used for its refreshes. The client needs no secret.
+
+      With --print-address, the address of the login is shown on the terminal, and no browser is \
+      opened: for another profile or browser, or one at the other end of ssh. Certificates that \
+      are trusted besides the system's are named by SSL_CERT_FILE, SSL_CERT_DIR or CURL_CA_BUNDLE, \
+      and a proxy by HTTPS_PROXY, as for curl.
 
       A login that was killed before the browser returned continues with --resume, as long as its \
       port is free and its time is not over.
@@ -24,13 +30,7 @@ struct LoginCommand: ParsableCommand {
         curl -H "Authorization: Bearer $(session-tools token --store ~/vault --service mail)" …
       """)
 
-  @Option(help: ArgumentHelp("The server, as it names itself.", valueName: "url"))
-  var issuer: String
-
-  @Option(
-    name: .customLong("client-id"),
-    help: ArgumentHelp("The program, as the server knows it.", valueName: "id"))
-  var clientID: String
+  @OptionGroup(title: "Server") var server: ServerOptions
 
   @Option(
     name: .long,
@@ -39,6 +39,9 @@ struct LoginCommand: ParsableCommand {
 
   @Flag(help: "Log in with a browser on another device.")
   var device = false
+
+  @Flag(help: "Show the address on the terminal instead of opening a browser.")
+  var printAddress = false
 
   @Flag(help: "Continue a login that was killed.")
   var resume = false
@@ -51,11 +54,26 @@ struct LoginCommand: ParsableCommand {
     help: ArgumentHelp("The path of the redirect, as the server knows it.", valueName: "path"))
   var redirectPath = "/callback"
 
+  @Option(
+    name: .customLong("port"),
+    help: ArgumentHelp(
+      "The port of the redirect, if the server allows only one.", valueName: "number"))
+  var redirectPort: UInt16?
+
   @OptionGroup var login: LoginOptions
 
   func validate() throws {
     guard !(device && resume) else {
       throw ValidationError("A login on another device cannot be resumed.")
+    }
+    guard !device || !printAddress && redirectPort == nil else {
+      throw ValidationError("A login on another device has no address to print, and no port.")
+    }
+    guard server.tokenEndpoint == nil || !device || server.deviceEndpoint != nil else {
+      throw ValidationError("Give --device-endpoint with --device.")
+    }
+    guard server.tokenEndpoint == nil || device || server.authorizationEndpoint != nil else {
+      throw ValidationError("Give --authorization-endpoint, or --device with --device-endpoint.")
     }
     guard wait > 0, wait <= 86_400 else {
       throw ValidationError("--wait takes more than 0 and at most 86400 seconds.")
@@ -63,13 +81,16 @@ struct LoginCommand: ParsableCommand {
   }
 
   func run() throws {
-    let client = OAuthClient(issuer: issuer, clientID: clientID)
+    guard !printAddress || System.hasTerminal else {
+      throw Failure(
+        .usage, "there is no terminal to show the address on; log in with --device instead")
+    }
+    let client = try server.client()
     let place = try login.open()
     let (pending, session) = (place.pending, place.session(client))
     try waitingForPerson { [self] in
       let credential = try await credential(from: client, pending)
-      try await session.logIn(
-        StoredLogin(credential: credential, issuer: client.issuer, clientID: client.clientID))
+      try await session.logIn(StoredLogin(credential, at: server, scopes: scopes))
       StandardError.say("Logged in.")
       if credential.refreshToken == nil {
         StandardError.say(
@@ -83,29 +104,48 @@ struct LoginCommand: ParsableCommand {
   ) async throws -> OAuthCredential {
     do {
       if device { return try await credentialByDevice(from: client) }
-      var session = WebAuthenticationSession(client: client, scopes: scopes, pending: pending)
-      session.timeout = .seconds(wait)
-      session.redirectPath = redirectPath
-      if resume {
-        if try await session.isPending() { StandardError.say("Waiting for the browser.") }
-        return try await session.resume()
-      }
-      // A problem with the server is reported before the browser opens.
-      _ = try await client.server()
-      StandardError.say("Opening the browser, and waiting for it.")
-      return try await session.start()
+      return try await credentialByBrowser(from: client, pending)
     } catch let error as WebLoginError where error.code == .denied {
       // The server has been sent no secret but a device code of its own, which the denial ends, so
       // its text cannot quote a secret that matters.
       if let text = error.refusal?.text { StandardError.say("The server says: \(text)") }
       throw error
-    } catch let error as WebLoginError where error.code == .noBrowser {
-      throw Failure(.failure, "\(error.reason). Set BROWSER, or log in with --device.")
     }
   }
 
+  private func credentialByBrowser(
+    from client: OAuthClient, _ pending: PendingLogin.Storage
+  ) async throws -> OAuthCredential {
+    var session = WebAuthenticationSession(client: client, scopes: scopes, pending: pending)
+    session.timeout = .seconds(wait)
+    session.redirectPath = redirectPath
+    session.redirectPort = redirectPort
+    session.parameters = try server.parameters()
+    if printAddress { session.browser = PrintedAddress() }
+    // A problem with the server is reported before the browser opens.
+    if !resume { _ = try await client.server() }
+    let hint = Task {
+      try await Task.sleep(for: .seconds(10))
+      StandardError.say(Self.hint)
+    }
+    defer { hint.cancel() }
+    if printAddress { hint.cancel() }
+    if resume {
+      if try await session.isPending() { StandardError.say("Waiting for the browser.") }
+      return try await session.resume(reopensBrowser: printAddress)
+    }
+    StandardError.say(
+      printAddress ? "Waiting for the browser." : "Opening the browser, and waiting for it.")
+    return try await session.start()
+  }
+
+  private static let hint =
+    "Still waiting. If no browser has opened, or the wrong one, press Ctrl-C, and log in with "
+    + "--print-address, or with --device in a browser on another device."
+
   private func credentialByDevice(from client: OAuthClient) async throws -> OAuthCredential {
-    let authorization = try await client.authorizeDevice(scopes: scopes)
+    let authorization = try await client.authorizeDevice(
+      scopes: scopes, parameters: try server.parameters())
     let text = await authorization.terminalText(withQRCode: StandardError.isTerminal)
     StandardError.sayLines(text)
     return try await client.credential(for: authorization)

@@ -20,17 +20,19 @@ struct LogoutCommand: ParsableCommand {
 
   func run() throws {
     let place = try login.open()
-    let found: (session: UserSession<StoredLogin>, client: OAuthClient)
+    let client: OAuthClient
     do {
-      found = try place.session()
+      client = try place.login().client
     } catch let failure as Failure where failure.status == .loginNeeded {
       return
     }
     do {
-      try waiting { try await found.session.signOut(revoking: \.credential, with: found.client) }
+      try waiting {
+        try await place.session(client).signOut(revoking: \.credential, with: client)
+      }
     } catch let error as WebLoginError {
       throw Failure(
-        ExitStatus(error), "logged out, but the tokens could not be revoked: \(error)")
+        ExitStatus(error), "logged out, but not every token could be revoked: \(Remedy.text(of: error))")
     }
   }
 }

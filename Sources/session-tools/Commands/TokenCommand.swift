@@ -11,7 +11,7 @@ struct TokenCommand: ParsableCommand {
     discussion: """
       The token is valid for at least a minute, if the server allows. It is refreshed if \
       necessary, once for all processes that ask at the same time. A newline follows it. Exit \
-      status 10 when no one is logged in or the server no longer accepts the login, 11 when the \
+      status 10 when no one is logged in or the server wants the person to log in again, 11 when the \
       token cannot be refreshed now.
 
       Example:
@@ -22,26 +22,23 @@ struct TokenCommand: ParsableCommand {
 
   func run() throws {
     let place = try login.open()
-    let (session, _) = try place.session()
+    let login = try place.login()
+    let session = place.session(login.client)
     do {
       let token = try waiting { try await session.validItem().credential.accessToken }
       try StandardOutput.write(token + "\n")
     } catch SessionError.notSignedIn {
-      throw place.loginNeeded("no one is logged in")
+      throw place.loginNeeded("no one is logged in", again: login)
     } catch SessionError.rejected {
-      throw place.loginNeeded("the server no longer accepts the login")
+      throw place.loginNeeded("the server no longer accepts the login", again: login)
     } catch let error as SessionError {
-      throw Self.failure(error, place)
-    }
-  }
-
-  private static func failure(_ error: SessionError, _ place: LoginStore) -> any Error {
-    guard let cause = error.underlying as? WebLoginError else { return error }
-    switch cause.code {
-    case WebLoginError.noRefreshToken:
-      return place.loginNeeded(
-        "the login has expired, and the server issued no refresh token")
-    default: return cause
+      guard let cause = error.underlying as? WebLoginError else { throw error }
+      guard cause.requiresLogin else { throw cause }
+      let reason = cause.refusal.map { " (\($0.error))" } ?? ""
+      throw place.loginNeeded(
+        cause.code == .noRefreshToken
+          ? "the login has expired, and the server issued no refresh token"
+          : "the server wants the person to log in again\(reason)", again: login)
     }
   }
 }

@@ -1,18 +1,6 @@
-import Foundation
 import SessionToolsBase
 import ToolBase
 import WebLogin
-
-/// A login as it is stored: the tokens, and the server and client to refresh them with.
-struct StoredLogin: Codable, ExpiringItem, Sendable {
-  var credential: OAuthCredential
-  let issuer: String
-  let clientID: String
-
-  var expirationDate: Date? { credential.expirationDate }
-
-  var client: OAuthClient { OAuthClient(issuer: issuer, clientID: clientID) }
-}
 
 /// The storage of one login, and of its pending state until it is finished.
 struct LoginStore {
@@ -54,20 +42,29 @@ struct LoginStore {
       refresher: client.refresher(of: \.credential, policy: policy))
   }
 
-  /// Returns the session of the user who is logged in, and the client of that login.
+  /// Returns the login that is stored.
   ///
   /// - Throws: A failure that says to log in if no one is logged in; any error of the store.
-  func session() throws -> (UserSession<StoredLogin>, OAuthClient) {
+  func login() throws -> StoredLogin {
     guard let login = try items(of: StoredLogin.self, store).item(forIdentifier: name) else {
       throw loginNeeded("no one is logged in")
     }
-    let client = login.client
-    return (session(client), client)
+    return login
   }
 
-  /// Returns the failure for a missing or invalid login, which says to log in.
-  func loginNeeded(_ reason: String) -> Failure {
-    Failure(.loginNeeded, "\(location): \(reason). Run session-tools login.")
+  /// Returns the failure for a missing or invalid login, which says how to log in.
+  ///
+  /// - Parameters:
+  ///   - reason: Why that is needed.
+  ///   - login: The login that is no longer of use, if there is one.
+  func loginNeeded(_ reason: String, again login: StoredLogin? = nil) -> Failure {
+    var options = login?.options ?? ["--issuer", "URL", "--client-id", "ID"]
+    options += ["--store", location.argument, "--service", namespace.service]
+    if name != LoginOptions.standardName { options += ["--name", name] }
+    let words = options.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
+    return Failure(
+      .loginNeeded,
+      "\(location): \(reason). Run session-tools login \(words.joined(separator: " "))")
   }
 
   private func items<Item: Codable>(

@@ -11,7 +11,9 @@ struct LoginOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp("The login within the service, if there are several.", valueName: "name"))
-  var name = "login"
+  var name = Self.standardName
+
+  static let standardName = "login"
 
   @OptionGroup var access: AccessOptions
 

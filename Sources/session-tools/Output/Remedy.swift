@@ -1,5 +1,6 @@
 import SecretServiceStore
 import SessionToolsBase
+import WebLogin
 
 /// The tool's options and commands, in place of the advice that the library has for programs.
 enum Remedy {
@@ -9,6 +10,29 @@ enum Remedy {
     return StoreError(
       error.code, store: error.store, reason: error.reason, remedy: remedy, errno: error.errno,
       underlying: error.underlying)
+  }
+
+  /// Returns the text of an error of a login, with what to type.
+  static func text(of error: WebLoginError) -> String {
+    guard let remedy = remedy(for: error) else { return "\(error)" }
+    let name = error.refusal.map { " (\($0.error))" } ?? ""
+    return "\(error.reason)\(name). \(remedy)."
+  }
+
+  private static func remedy(for error: WebLoginError) -> String? {
+    switch (error.code, error.refusal?.error) {
+    case (WebLoginError.noBrowser, _):
+      "Set BROWSER, or log in with --print-address, or with --device on another device"
+    case (WebLoginError.noMetadata, _):
+      "Check --issuer, or give --token-endpoint and --authorization-endpoint (or --device-endpoint)"
+    case (WebLoginError.missingEndpoint, _):
+      "Log in with --device or without it, whichever the server supports (--print-address if no "
+        + "browser opens here), or give all addresses with --token-endpoint and the like"
+    case (WebLoginError.listenerFailed, _): "Log in with --device"
+    case (WebLoginError.refused, "invalid_client"):
+      "Check --client-id; a client that the server gave a secret cannot be used here"
+    default: nil
+    }
   }
 
   private static func remedy(for error: StoreError) -> String? {

@@ -1,0 +1,122 @@
+import Foundation
+
+/// An answer of a server, as far as it is understood.
+struct ServerAnswer {
+  enum Content {
+    case fields(AnswerFields)
+    /// JSON that is not an object.
+    case otherJSON
+    /// A web page, for example.
+    case other
+  }
+
+  /// The server's name in messages.
+  let server: String
+  let status: Int
+  let content: Content
+  /// When the server sent it, by its clock, if it says.
+  let date: Date?
+  /// How long the server asks to wait.
+  let retryAfter: Duration?
+
+  init(_ response: OAuthHTTPResponse, from url: URL) {
+    server = ServerAddress.name(of: url)
+    status = response.status
+    date = response["Date"].flatMap(HTTPDate.date)
+    retryAfter = response.retryAfter
+    content = Self.content(response.body)
+  }
+
+  /// The fields; `nil` if the content is anything else.
+  var fields: AnswerFields? { if case .fields(let fields) = content { fields } else { nil } }
+
+  /// Whether the server did what it was asked.
+  var isSuccess: Bool { (200..<300).contains(status) }
+
+  private static func content(_ body: Data) -> Content {
+    struct Anything: Decodable {
+      init(from decoder: any Decoder) {}
+    }
+    // Some servers write a byte order mark in front.
+    let body = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Data(body.dropFirst(3)) : body
+    // What fails to be read is told apart below; Foundation's errors may quote it.
+    if let fields = try? JSONDecoder().decode(AnswerFields.self, from: body) {
+      return .fields(fields)
+    }
+    if (try? JSONDecoder().decode(Anything.self, from: body)) != nil { return .otherJSON }
+    return AnswerFields(form: body).map(Content.fields) ?? .other
+  }
+
+  // MARK: - Errors
+
+  /// The error of an answer that is no success.
+  var failure: WebLoginError {
+    if status >= 500 || status == 429 { return unavailable }
+    return refusal ?? invalid
+  }
+
+  /// The server's refusal, if the answer has one; some servers send it with a status of success.
+  var refusal: WebLoginError? {
+    guard let fields, let error = fields.text("error") else { return nil }
+    let refusal = WebLoginError.Refusal(error: error, text: fields.text("error_description"))
+    if ["temporarily_unavailable", "server_error"].contains(refusal.error) {
+      return WebLoginError(
+        .unavailable, "\(server) cannot answer now", refusal: refusal, retryAfter: retryAfter)
+    }
+    return WebLoginError(
+      .refused, "\(server) refused", remedy: Self.remedies[refusal.error], refusal: refusal)
+  }
+
+  /// The error of a server that is broken or busy.
+  var unavailable: WebLoginError {
+    WebLoginError(
+      .unavailable, "\(server) cannot answer now (status \(status))", retryAfter: retryAfter)
+  }
+
+  /// The error of an answer that does not follow the protocol.
+  var invalid: WebLoginError {
+    switch content {
+    case .fields where !isSuccess: incomplete("says neither what is wrong nor anything else known")
+    case .fields: incomplete("has nothing that was asked for")
+    case .otherJSON: incomplete("is JSON, but not an object")
+    case .other:
+      WebLoginError(
+        .invalidResponse,
+        "the answer of \(server) is not from an authorization server (status \(status), not JSON)",
+        remedy: "Check whether the network requires its own login, and try again",
+        wasAccepted: isSuccess)
+    }
+  }
+
+  /// Returns the error of an answer with a field that is missing or unusable.
+  ///
+  /// - Parameter fault: What is wrong with the answer: `has no access_token`.
+  func incomplete(_ fault: String) -> WebLoginError {
+    WebLoginError(
+      .incompleteResponse, "the answer of \(server) (status \(status)) \(fault)",
+      remedy: "Check the server's address, or report it to those who run the server",
+      wasAccepted: isSuccess)
+  }
+
+  private static let remedies = [
+    "invalid_grant": "Log in again",
+    "invalid_client": "Check the client ID, and the secret if there is one",
+    "unauthorized_client": "Allow this grant for the client at the server",
+    "unsupported_grant_type": "Allow the grant at the server",
+    "invalid_scope": "Ask for scopes that the server supports",
+    "invalid_target": "Ask for a resource that the server knows",
+  ]
+}
+
+extension OAuthHTTPResponse {
+  /// How long to wait, given in seconds or as a date (RFC 9110, section 10.2.3); at most a day.
+  fileprivate var retryAfter: Duration? {
+    guard let text = self["Retry-After"] else { return nil }
+    let seconds =
+      Double(text)
+      ?? HTTPDate.date(text).map {
+        $0.timeIntervalSince(self["Date"].flatMap(HTTPDate.date) ?? Date())
+      }
+    return seconds.flatMap { $0.isFinite ? .seconds(min(max(0, $0), 86_400)) : nil }
+  }
+}
