@@ -81,14 +81,18 @@ package struct StoreListing: Sendable {
   package let values: [StoreKey: SecretBytes]
   /// Why there may be more items; `nil` when the list is complete.
   package let damage: StoreError?
+  /// What the store has and these names leave out, in the order in which it was found.
+  package let omissions: [Omission]
 
   /// States the known items.
   package init(
-    keys: [StoreKey], values: [StoreKey: SecretBytes] = [:], damage: StoreError? = nil
+    keys: [StoreKey], values: [StoreKey: SecretBytes] = [:], damage: StoreError? = nil,
+    omissions: [Omission] = []
   ) {
     self.keys = keys
     self.values = values
     self.damage = damage
+    self.omissions = omissions
   }
 
   /// Reads all pages of a store.
@@ -99,13 +103,31 @@ package struct StoreListing: Sendable {
     var keys: [StoreKey] = []
     var values: [StoreKey: SecretBytes] = [:]
     var damage: StoreError?
+    var omissions: [Omission] = []
     while let page = try pages.next() {
       keys += page.keys
+      omissions += page.omissions
       values.merge(page.values) { $1 }
       damage = damage ?? page.damage
     }
     keys.sortUnlessAscending()
-    self.init(keys: keys, values: values, damage: damage)
+    self.init(keys: keys, values: values, damage: damage, omissions: omissions)
+  }
+}
+
+/// Something that a source has, and that is not among its items: no migration copies it.
+package struct Omission: Hashable, Codable, Sendable {
+  /// The name of what it belongs to, as the source's own program shows it.
+  package let name: String
+  /// Which part of that is left out, such as `attachment key.pdf`; `nil` for all of it.
+  package let part: String?
+  /// Why, and what to do about it: one sentence without its full stop.
+  package let reason: String
+
+  package init(_ name: String, part: String? = nil, reason: String) {
+    self.name = name
+    self.part = part
+    self.reason = reason
   }
 }
 
