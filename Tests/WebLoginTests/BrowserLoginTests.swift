@@ -225,7 +225,7 @@ extension `one at a time` {
       let error = await #expect(throws: WebLoginError.self) {
         try await stage.login(.allow).start()
       }
-      #expect(error?.code == .unreachable)
+      #expect(error?.code == .answerTimedOut)
       #expect("\(try #require(error))".contains("in time"))
       try await stage.server.set("hold=0")
     }

@@ -26,8 +26,8 @@ import WebLogin
 
   @Test(
     arguments: [
-      ("3600", 3600.0), (#""3600""#, 3600), ("0", 0), ("-5", 0), ("1e300", 1e9), ("null", nil),
-      (#""soon""#, nil),
+      ("3600", 3600.0), (#""3600""#, 3600), (#"" 3600 ""#, 3600), ("1e300", 1e9), ("null", nil),
+      (#""soon""#, nil), ("true", nil), ("0.5", 0.5), ("0", 120), ("-5", 120), (#""-1""#, 120),
     ] as [(String, TimeInterval?)])
   func `expires as the server says`(_ lifetime: String, _ seconds: TimeInterval?) async throws {
     let client = try client { _ in
@@ -38,6 +38,51 @@ import WebLogin
     #expect(new.expirationDate == seconds.map { clock.now + $0 })
     #expect(new.refreshToken == "refresh token", "a server that does not rotate")
     #expect(new.scopes == ["mail"] && new.tokenType == "bearer")
+  }
+
+  /// Servers write 0 or -1 for a token without an end.
+  @Test(arguments: ["0", "-1", #""0""#])
+  func `without a lifetime is refreshed at most once a minute`(_ lifetime: String) async throws {
+    let count = Shared(0)
+    let client = try client { _ in
+      let number = count.update { count in
+        count += 1
+        return count
+      }
+      return OAuthHTTPResponse(
+        200, #"{"access_token": "token \#(number)", "expires_in": \#(lifetime)}"#)
+    }
+    let session = try session(client, MemoryStore())
+    try await session.logIn(
+      OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
+    for second in 0...120 {
+      #expect(try await session.validItem().accessToken == "token \(second / 60 + 1)")
+      clock.advance(by: .seconds(1))
+    }
+  }
+
+  @Test(arguments: ["0", "-1"])
+  func `without a lifetime and a refresh token never expires`(_ lifetime: String) async throws {
+    let client = OAuthClient(
+      server: try AuthorizationServer(
+        issuer: "https://a.example", authorizationEndpoint: nil,
+        tokenEndpoint: "https://a.example/token",
+        deviceAuthorizationEndpoint: "https://a.example/device"), clientID: "app",
+      http: ScriptedHTTP { request in
+        OAuthHTTPResponse(
+          200,
+          request.url.path() == "/token"
+            ? #"{"access_token": "new", "expires_in": \#(lifetime)}"#
+            : """
+            {"device_code": "d", "user_code": "U", "verification_uri": "https://a.example",
+             "interval": 1}
+            """)
+      }, clock: clock)
+    let authorization = try await client.authorizeDevice()
+    let ending = Task { try await client.credential(for: authorization) }
+    await clock.waitForSleeper(within: .seconds(1))
+    clock.advance(by: .seconds(1))
+    #expect(try await ending.value.expirationDate == nil)
   }
 
   @Test func `expires in time on a machine whose clock is wrong`() async throws {
@@ -86,11 +131,11 @@ import WebLogin
       (500, #"{"error": "invalid_grant"}"#, WebLoginError.unavailable, true),
       (429, "", WebLoginError.unavailable, true), (503, "<html>", WebLoginError.unavailable, true),
       (200, "<html>", WebLoginError.invalidResponse, true),
-      (200, "{}", WebLoginError.invalidResponse, true),
+      (200, "{}", WebLoginError.incompleteResponse, false),
+      (403, #"{"message": "no"}"#, WebLoginError.incompleteResponse, false),
       (302, "", WebLoginError.invalidResponse, true),
       (404, "", WebLoginError.invalidResponse, true),
-      (200, #"{"access_token": "x", "token_type": "DPoP"}"#, WebLoginError.invalidResponse, true),
-      (200, #"{"access_token": "", "token_type": "Bearer"}"#, WebLoginError.invalidResponse, true),
+      (200, #"{"access_token": ""}"#, WebLoginError.incompleteResponse, false),
     ] as [(Int, String, WebLoginError.Code, Bool)])
   func `is not made of any other answer`(
     _ status: Int, _ body: String, _ code: WebLoginError.Code, _ isTransient: Bool

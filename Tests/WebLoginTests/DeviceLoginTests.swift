@@ -166,7 +166,64 @@ extension `one at a time` {
           """)
       })
     let error = await #expect(throws: WebLoginError.self) { try await client.authorizeDevice() }
-    #expect(error?.code == .invalidResponse)
+    #expect(error?.code == .incompleteResponse)
+    #expect(error?.reason.contains("user_code") ?? false)
+  }
+
+  private func authorization(
+    _ answer: String
+  ) async throws(WebLoginError) -> DeviceAuthorization {
+    try await OAuthClient(
+      server: AuthorizationServer(
+        issuer: "https://a.example", authorizationEndpoint: nil,
+        tokenEndpoint: "https://a.example/token",
+        deviceAuthorizationEndpoint: "https://a.example/device"), clientID: "app",
+      http: ScriptedHTTP { _ in OAuthHTTPResponse(200, answer) }
+    ).authorizeDevice()
+  }
+
+  private static let needed =
+    #""device_code": "d", "user_code": "U-1", "verification_uri": "https://a.example""#
+
+  @Test(
+    arguments: [
+      ("", 900), (#", "expires_in": "600", "interval": "5""#, 600),
+      (#", "expires_in": null, "interval": null"#, 900), (#", "expires_in": 0"#, 900),
+      (#", "expires_in": -1, "interval": "soon""#, 900), (#", "expires_in": 1e12"#, 86_400),
+      (#", "expires_in": {}, "interval": [], "verification_uri_complete": 7"#, 900),
+      (#", "verification_uri_complete": "http://a.example/plain""#, 900),
+      (#", "error": null, "message": {"a": 1}"#, 900),
+    ] as [(String, Int)])
+  func `are begun whatever else the answer has`(_ more: String, _ lifetime: Int) async throws {
+    let authorization = try await authorization("{\(Self.needed)\(more)}")
+    #expect(authorization.lifetime == .seconds(lifetime))
+    #expect(authorization.completeVerificationAddress == nil)
+  }
+
+  @Test(arguments: [
+    (#"{"user_code": "U", "verification_uri": "https://a.example"}"#, "has no device_code"),
+    (#"{"device_code": "", "user_code": "U"}"#, "has no device_code"),
+    (#"{"device_code": "d", "verification_uri": "https://a.example"}"#, "has no user_code"),
+    (#"{"device_code": "d", "user_code": "A–B", "verification_uri": "https://a.example"}"#,
+      "characters"),
+    (#"{"device_code": "d", "user_code": "U"}"#, "has no verification_uri"),
+    (#"{"device_code": "d", "user_code": "U", "verification_uri": "http://10.0.0.1"}"#,
+      "must be an https address"),
+    ("[]", "not an object"), ("<html>", "not JSON"),
+  ])
+  func `say which field of an answer is wrong`(_ answer: String, _ text: String) async throws {
+    let error = await #expect(throws: WebLoginError.self) { try await authorization(answer) }
+    #expect("\(try #require(error))".contains(text), "\(String(describing: error))")
+    #expect(error?.isTransient == (answer == "<html>"))
+  }
+
+  @Test func `are refused by a server that has no address for them`() async throws {
+    let client = OAuthClient(
+      server: try AuthorizationServer(
+        issuer: "https://a.example", authorizationEndpoint: nil,
+        tokenEndpoint: "https://a.example/token"), clientID: "app")
+    let error = await #expect(throws: WebLoginError.self) { try await client.authorizeDevice() }
+    #expect(error?.code == .missingEndpoint)
   }
 
   @Test func `are for a code shown as plain text and as a QR code with two rows a line`()

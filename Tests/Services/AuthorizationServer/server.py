@@ -137,7 +137,8 @@ class RefreshGrant(grants.RefreshTokenGrant):
 def save(token, oauth_request):
     parent = request.form.get("refresh_token")
     counts["refreshes" if parent else "signIns"] += 1
-    token["expires_in"] = settings["lifetime"]
+    # A lifetime of 0 would say that there is no end, or that nothing is known of it.
+    token["expires_in"] = settings["lifetime"] or 0.001
     if not settings["refresh"] or (parent and not settings["rotate"]):
         token.pop("refresh_token", None)
     tokens.append(

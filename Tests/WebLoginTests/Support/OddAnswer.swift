@@ -101,7 +101,7 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
       #""scope": {"a": true}"#, #""scope": 5"#, #""id_token": """#, #""id_token": null"#,
       #""id_token": {}"#, #""expires_in": "3600""#, #""expires_in": """#, #""expires_in": null"#,
       #""expires_in": "soon""#, #""expires_in": {}"#, #""expires_in": 1e999"#,
-      #""expires_in": 3600.5"#, #""expires_in": true"#, #""error": null"#, #""error": """#,
+      #""expires_in": 3600.5"#, #""expires_in": true"#, #""expires_in": 0"#, #""expires_in": -1"#, #""error": null"#, #""error": """#,
       #""error": 0"#, #""error": false"#, #""error": {}"#, #""error": "none""#,
       #""error_description": """#,
     ].map(beside)
