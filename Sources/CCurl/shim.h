@@ -34,8 +34,8 @@ static inline CURLcode session_tools_curl_set_receivers(
 }
 
 /* Programs that are started while a request is under way do not inherit its connection. The context
-   receives the port that was connected to last, which tells a proxy from a server: libcurl reports
-   that only since 8.7. */
+   receives the port that was connected to last, which shows whether that was a proxy: libcurl
+   reports it only since 8.7. */
 static inline curl_socket_t session_tools_curl_open_socket(
   void *context, curlsocktype purpose, struct curl_sockaddr *address
 ) {

@@ -71,7 +71,9 @@ extension `one at a time` {
       let after = try stage.run("token")
       #expect(after.status == 10 && after.output.isEmpty)
       #expect(
-        after.complaint == "session-tools: store: no one is logged in. Run session-tools login.\n")
+        after.complaint
+          == "session-tools: store: no one is logged in. Run session-tools login --issuer URL "
+          + "--client-id ID --store store --service mail\n")
       #expect(try stage.run("logout").status == 0)
     }
 
@@ -129,7 +131,7 @@ extension `one at a time` {
         "session-tools login --issuer \(stage.server.address) --client-id app --store store "
           + "--service mail", environment: ["BROWSER": "/bin/false"])
       #expect(outcome.status == 1)
-      #expect(outcome.complaint.contains("Set BROWSER, or log in with --device."))
+      #expect(outcome.complaint.contains("Set BROWSER, or log in with --print-address"))
       for part in ["authorize", "state=", "code_challenge"] {
         #expect(!outcome.complaint.contains(part))
       }
@@ -182,7 +184,8 @@ extension `one at a time` {
       #expect(
         over.complaint
           == "session-tools: store: the server no longer accepts the login. "
-          + "Run session-tools login.\n")
+          + "Run session-tools login --issuer '\(stage.server.address)' --client-id app "
+          + "--store store --service mail\n")
       #expect(try stage.items().isEmpty)
     }
 
@@ -192,7 +195,7 @@ extension `one at a time` {
       let login = try stage.run("login")
       #expect(login.status == 0 && login.complaint.contains("issued no refresh token"))
       let token = try stage.run("token")
-      #expect(token.status == 10 && token.complaint.contains("Run session-tools login."))
+      #expect(token.status == 10 && token.complaint.contains("Run session-tools login --issuer"))
     }
 
     @Test func `refreshes a token of less than two minutes once for processes in a row`()

@@ -204,11 +204,15 @@ extension `one at a time` {
     (#"{"user_code": "U", "verification_uri": "https://a.example"}"#, "has no device_code"),
     (#"{"device_code": "", "user_code": "U"}"#, "has no device_code"),
     (#"{"device_code": "d", "verification_uri": "https://a.example"}"#, "has no user_code"),
-    (#"{"device_code": "d", "user_code": "A–B", "verification_uri": "https://a.example"}"#,
-      "characters"),
+    (
+      #"{"device_code": "d", "user_code": "A–B", "verification_uri": "https://a.example"}"#,
+      "characters"
+    ),
     (#"{"device_code": "d", "user_code": "U"}"#, "has no verification_uri"),
-    (#"{"device_code": "d", "user_code": "U", "verification_uri": "http://10.0.0.1"}"#,
-      "must be an https address"),
+    (
+      #"{"device_code": "d", "user_code": "U", "verification_uri": "http://10.0.0.1"}"#,
+      "must be an https address"
+    ),
     ("[]", "not an object"), ("<html>", "not JSON"),
   ])
   func `say which field of an answer is wrong`(_ answer: String, _ text: String) async throws {

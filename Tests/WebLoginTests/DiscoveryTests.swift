@@ -155,7 +155,8 @@ import WebLogin
     _ issuer: String, _ named: String, _ texts: [String]
   ) async throws {
     let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-    let name = String(decoding: try JSONEncoder().encode(named), as: UTF8.self).dropFirst().dropLast()
+    let name = String(decoding: try JSONEncoder().encode(named), as: UTF8.self)
+      .dropFirst().dropLast()
     let error = await #expect(throws: WebLoginError.self) {
       try await server(
         issuer,

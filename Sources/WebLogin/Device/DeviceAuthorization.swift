@@ -41,8 +41,8 @@ extension OAuthClient {
   ///     ignored here.
   /// - Returns: The codes and the address to show.
   /// - Throws: `missingEndpoint` when the server does not support such logins; `refused`,
-  ///   `unavailable`, `invalidResponse`, `incompleteResponse`, the errors of sending the request, or
-  ///   those of asking for the server's addresses.
+  ///   `unavailable`, `invalidResponse`, `incompleteResponse`, the errors of sending the request,
+  ///   or those of asking for the server's addresses.
   public func authorizeDevice(
     scopes: [String] = [], parameters: [String: String] = [:]
   ) async throws(WebLoginError) -> DeviceAuthorization {

@@ -55,7 +55,8 @@ extension OAuthClient {
         .denied, "the login was not allowed", refusal: error.refusal)
     case (WebLoginError.refused, "expired_token"): throw timedOut
     // An answer that cannot be read has spent the code.
-    case _ where error.isTransient && error.code != WebLoginError.invalidResponse
+    case _
+    where error.isTransient && error.code != WebLoginError.invalidResponse
       && !error.wasAccepted:
       return max(min(interval * 2, .seconds(300)), error.retryAfter ?? .zero)
     default: throw error

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the environment tells `curl`, where libcurl leaves it to the program or keeps it to itself.
+/// The variables of `curl` that libcurl leaves to the program, or does not report.
 struct CurlEnvironment {
   private let variables: [String: String]
 

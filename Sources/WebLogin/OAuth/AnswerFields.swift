@@ -49,7 +49,7 @@ struct AnswerFields {
     return text?.isEmpty == false ? text : nil
   }
 
-  /// Returns the texts of a list, or one text as a list; `nil` if there is none.
+  /// Returns the texts of a list, or one text as a list; `nil` if there is neither.
   func texts(_ name: String) -> [String]? {
     if let text = text(name) { return [text] }
     guard case .json(let values) = fields,

@@ -3,7 +3,7 @@ import Foundation
 /// The tokens of a successful answer (RFC 6749, section 5.1).
 struct ReceivedTokens {
   let answer: ServerAnswer
-  /// The access token; `nil` if there is none that a request can be sent with.
+  /// The access token; `nil` without one that a request can be sent with.
   let accessToken: String?
   let refreshToken: String?
   /// The kind of access token, `Bearer` if the server does not say.
@@ -59,6 +59,7 @@ struct ReceivedTokens {
   /// - Parameters:
   ///   - scopes: The scopes that were asked for.
   ///   - nonce: The nonce that was asked for.
+  /// - Returns: The credential.
   func credential(asked scopes: [String], nonce: String?) -> OAuthCredential? {
     guard let accessToken else { return nil }
     return credential(

@@ -7,8 +7,8 @@ extension OAuthClient {
   /// revoked. It does nothing if the server has no revocation endpoint.
   ///
   /// - Throws: `refused`, `unavailable`, `invalidResponse`, `incompleteResponse`, the errors of
-  ///   sending the request, or those of asking for the server's addresses; the first one, if neither
-  ///   token could be revoked.
+  ///   sending the request, or those of asking for the server's addresses; the first one, if
+  ///   neither token could be revoked.
   public func revoke(_ credential: OAuthCredential) async throws(WebLoginError) {
     guard let endpoint = try await server().revocationEndpoint else { return }
     var tokens = [("access_token", credential.accessToken)]

@@ -29,7 +29,8 @@ extension WebLoginError {
   }
 
   /// Returns an error for an answer that is larger than any of this protocol.
-  static func tooLarge(_ server: String, wasSent: Bool = true, wasAccepted: Bool = false,
+  static func tooLarge(
+    _ server: String, wasSent: Bool = true, wasAccepted: Bool = false,
     underlying: (any Error)? = nil
   ) -> WebLoginError {
     WebLoginError(

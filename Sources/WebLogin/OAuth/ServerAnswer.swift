@@ -91,6 +91,7 @@ struct ServerAnswer {
   /// Returns the error of an answer with a field that is missing or unusable.
   ///
   /// - Parameter fault: What is wrong with the answer: `has no access_token`.
+  /// - Returns: The error.
   func incomplete(_ fault: String) -> WebLoginError {
     WebLoginError(
       .incompleteResponse, "the answer of \(server) (status \(status)) \(fault)",

@@ -49,10 +49,10 @@ public struct WebAuthenticationSession: Sendable {
   ///
   /// - Returns: The credential, for a session to store.
   /// - Throws: ``WebLoginError``: `denied`, `cancelled`, `timedOut`, `noBrowser`, `listenerFailed`,
-  ///   `portTaken` for a ``redirectPort`` that another program has, `missingEndpoint`, `unsupported`, `refused`,
-  ///   `unavailable`, `invalidResponse`, `incompleteResponse`, the errors of sending the request, or
-  ///   those of asking for the server's addresses; and the errors of ``pending`` when the login
-  ///   cannot be stored or removed.
+  ///   `portTaken` for a ``redirectPort`` that another program has, `missingEndpoint`,
+  ///   `unsupported`, `refused`, `unavailable`, `invalidResponse`, `incompleteResponse`, the errors
+  ///   of sending the request, or those of asking for the server's addresses; and the errors of
+  ///   ``pending`` when the login cannot be stored or removed.
   public func start() async throws -> OAuthCredential {
     let server = try await client.server()
     let listener = try listenAnywhere()
@@ -127,7 +127,7 @@ public struct WebAuthenticationSession: Sendable {
     let port = redirectPort ?? 0
     do {
       return try LoopbackListener(on: .version4, port: port)
-    } catch where error.errno == SystemCallError.addressInUse {
+    } catch  where error.errno == SystemCallError.addressInUse {
       throw WebLoginError(
         .portTaken, "cannot listen on port \(port), which another program has",
         remedy: "End that program, or use another port that the server allows", wasSent: false,

@@ -32,7 +32,8 @@ struct LogoutCommand: ParsableCommand {
       }
     } catch let error as WebLoginError {
       throw Failure(
-        ExitStatus(error), "logged out, but not every token could be revoked: \(Remedy.text(of: error))")
+        ExitStatus(error),
+        "logged out, but not every token could be revoked: \(Remedy.text(of: error))")
     }
   }
 }

@@ -11,8 +11,8 @@ struct TokenCommand: ParsableCommand {
     discussion: """
       The token is valid for at least a minute, if the server allows. It is refreshed if \
       necessary, once for all processes that ask at the same time. A newline follows it. Exit \
-      status 10 when no one is logged in or the server wants the person to log in again, 11 when the \
-      token cannot be refreshed now.
+      status 10 when no one is logged in or the server wants the person to log in again, with \
+      the command for that; 11 when the token cannot be refreshed now.
 
       Example:
         curl -H "Authorization: Bearer $(session-tools token --store ~/vault --service mail)" …

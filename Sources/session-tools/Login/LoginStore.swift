@@ -57,6 +57,7 @@ struct LoginStore {
   /// - Parameters:
   ///   - reason: Why that is needed.
   ///   - login: The login that is no longer of use, if there is one.
+  /// - Returns: The failure.
   func loginNeeded(_ reason: String, again login: StoredLogin? = nil) -> Failure {
     var options = login?.options ?? ["--issuer", "URL", "--client-id", "ID"]
     options += ["--store", location.argument, "--service", namespace.service]

@@ -92,6 +92,8 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
       revoking: (200..<300).contains(status) ? nil : code)
   }
 
+  private static let manyScopes = Array(repeating: "a", count: 9000)
+
   static let all: [OddAnswer] =
     [
       #""token_type": "Bearer""#, #""token_type": "bearer""#, #""token_type": " BEARER ""#,
@@ -101,7 +103,8 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
       #""scope": {"a": true}"#, #""scope": 5"#, #""id_token": """#, #""id_token": null"#,
       #""id_token": {}"#, #""expires_in": "3600""#, #""expires_in": """#, #""expires_in": null"#,
       #""expires_in": "soon""#, #""expires_in": {}"#, #""expires_in": 1e999"#,
-      #""expires_in": 3600.5"#, #""expires_in": true"#, #""expires_in": 0"#, #""expires_in": -1"#, #""error": null"#, #""error": """#,
+      #""expires_in": 3600.5"#, #""expires_in": true"#, #""expires_in": 0"#, #""expires_in": -1"#,
+      #""error": null"#, #""error": """#,
       #""error": 0"#, #""error": false"#, #""error": {}"#, #""error": "none""#,
       #""error_description": """#,
     ].map(beside)
@@ -120,17 +123,18 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
         "a token that is no bearer token", #"{\#(pair), "token_type": "DPoP"}"#,
         refused: .unsupported, refreshed: both),
       OddAnswer(
-        "too many scopes", #"{\#(pair), "scope": "\#(String(repeating: "a ", count: 9000))"}"#,
+        "too many scopes", #"{\#(pair), "scope": "\#(manyScopes.joined(separator: " "))"}"#,
         refused: .responseTooLarge, refreshed: both),
       OddAnswer(
         "too many scopes in a list",
-        #"{\#(pair), "scope": [\#(Array(repeating: #""a""#, count: 9000).joined(separator: ","))]}"#,
+        #"{\#(pair), "scope": ["\#(manyScopes.joined(separator: #"",""#))"]}"#,
         refused: .responseTooLarge, refreshed: both),
       halved("no access_token", #"{"refresh_token": "RT2", "token_type": "Bearer"}"#),
       halved("an empty access_token", #"{"access_token": "", "refresh_token": "RT2"}"#),
       halved("access_token is null", #"{"access_token": null, "refresh_token": "RT2"}"#),
       halved("access_token is a number", #"{"access_token": 5, "refresh_token": "RT2"}"#),
-      halved("a line in the access_token", #"{"access_token": "n\r\nx: y", "refresh_token": "RT2"}"#),
+      halved(
+        "a line in the access_token", #"{"access_token": "n\r\nx: y", "refresh_token": "RT2"}"#),
       halved("a NUL in the access_token", #"{"access_token": "n\u0000", "refresh_token": "RT2"}"#),
       halved("an access_token in Cyrillic", #"{"access_token": "ж", "refresh_token": "RT2"}"#),
       unread("an empty object", "{}", .incompleteResponse),
@@ -146,7 +150,8 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
       refusal("an unknown refusal", #"{"error": "{}"}"#),
       refusal(
         "a rejection", #"{"error": "invalid_grant", "error_description": 7}"#, refreshed: nil),
-      refusal("a rejection as a success", #"{"error": "invalid_grant"}"#, status: 200, refreshed: nil),
+      refusal(
+        "a rejection as a success", #"{"error": "invalid_grant"}"#, status: 200, refreshed: nil),
       refusal("an error of another form", #"{"error": {"code": 400}}"#, .incompleteResponse),
       refusal("a message", #"{"message": "Forbidden"}"#, status: 403, .incompleteResponse),
     ]

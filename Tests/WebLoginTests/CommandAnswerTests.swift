@@ -1,0 +1,190 @@
+import Foundation
+import TestSupport
+import TestThreads
+import Testing
+
+/// `session-tools login`, `token` and `logout` at servers that need more than their issuer, or that
+/// answer in their own ways.
+@Suite(.onOwnThread) struct `the command line at other people's servers` {
+  private let server: PliableServer
+
+  init() throws {
+    server = try PliableServer()
+  }
+
+  private static let refusals = [
+    "bad_refresh_token", "interaction_required", "login_required", "consent_required",
+    "invalid_token",
+  ]
+
+  @Test(arguments: refusals, [200, 400, 401])
+  func `says to log in again when a person must, and keeps the login`(
+    _ error: String, _ status: Int
+  ) throws {
+    #expect(try server.logIn("--scope mail").status == 0)
+    try server.answer("token", #"{"error": "\#(error)"}"#, status: status)
+    let refused = try server.run("token")
+    #expect(refused.status == 10 && refused.output.isEmpty)
+    let command =
+      "session-tools login --issuer '\(server.address)' --client-id app --scope mail "
+      + "--store store --service mail"
+    #expect(refused.complaint.contains("(\(error)). Run \(command)\n"), "\(refused.complaint)")
+    // The command is complete, and helps.
+    try server.answer("token", #"{"access_token": "AT2", "refresh_token": "RT2"}"#)
+    let again = try server.tool.run(
+      command, environment: ["BROWSER": server.tool["browser"]])
+    #expect(again.status == 0, "\(again.complaint)")
+    #expect(try server.run("token").text == "AT2\n")
+  }
+
+  @Test func `removes a login only for invalid_grant`() throws {
+    #expect(try server.logIn().status == 0)
+    try server.answer("token", #"{"error": "invalid_grant"}"#, status: 400)
+    let rejected = try server.run("token")
+    #expect(rejected.status == 10)
+    #expect(rejected.complaint.contains("no longer accepts the login. Run"))
+    #expect(try server.tool.run("session-tools list store").text.isEmpty)
+  }
+
+  /// A script that repeats a command on status 11 must not do so for ever.
+  @Test(arguments: [
+    (#"{"error": "invalid_client"}"#, 1, "Check --client-id", 1),
+    ("{}", 1, "has no access_token", 1), (#"{"scope": "mail"}"#, 1, "has no access_token", 1),
+    ("<html>", 11, "requires its own login", 1),
+    (#"{"error": "server_error"}"#, 11, "cannot answer", 5),
+  ])
+  func `distinguishes what passes from what does not`(
+    _ body: String, _ status: Int32, _ text: String, _ requestCount: Int
+  ) throws {
+    #expect(try server.logIn().status == 0)
+    try server.answer("token", body, status: 200)
+    let outcome = try server.run("token")
+    #expect(outcome.status == status && outcome.complaint.contains(text), "\(outcome.complaint)")
+    // The first one is that of the login.
+    #expect(try server.seen().count { $0.path == "/token" } == 1 + requestCount)
+  }
+
+  @Test func `logs in and refreshes at a server without metadata`() throws {
+    try server.set(#"{"metadata": false}"#)
+    let refused = try server.logIn()
+    #expect(refused.status == 1)
+    #expect(refused.complaint.contains("has no metadata for this issuer"))
+    #expect(refused.complaint.contains("Check --issuer, or give --token-endpoint"))
+    let address = server.address
+    let login = try server.logIn(
+      "--authorization-endpoint \(address)/authorize --token-endpoint \(address)/token "
+        + "--revocation-endpoint \(address)/revoke")
+    #expect(login.status == 0, "\(login.complaint)")
+    try server.answer("token", #"{"access_token": "AT2", "refresh_token": "RT2"}"#)
+    #expect(try server.run("token").text == "AT2\n")
+    #expect(try server.run("logout").status == 0)
+    #expect(
+      try server.seen().map(\.path) == ["/authorize", "/token", "/token", "/revoke", "/revoke"])
+    let device = try server.logIn(
+      "--device --device-endpoint \(address)/device --token-endpoint \(address)/token")
+    #expect(device.status == 0, "\(device.complaint)")
+  }
+
+  @Test func `revokes both tokens, whatever the server answers to the first`() throws {
+    #expect(try server.logIn().status == 0)
+    try server.answer("revoke", "", status: 204)
+    #expect(try server.run("logout").status == 0)
+    #expect(try server.logIn().status == 0)
+    try server.answer("revoke", "<html>", status: 503)
+    let outcome = try server.run("logout")
+    #expect(outcome.status == 11 && outcome.complaint.contains("not every token could be revoked"))
+    #expect(try server.tool.run("session-tools list store").text.isEmpty)
+    let revoked = try server.seen().filter { $0.path == "/revoke" }.map { $0.fields.first }
+    #expect(revoked == ["token=RT1", "token=AT1", "token=RT1", "token=AT1"])
+  }
+
+  @Test(arguments: [
+    "--resource https://api.example/a --resource https://api.example/b",
+    "--parameter resource=https://api.example/a --parameter resource=https://api.example/b",
+  ])
+  func `names the resources in every request, and further parameters in the first`(
+    _ options: String
+  ) throws {
+    #expect(try server.logIn("\(options) --parameter prompt=login").status == 0)
+    try server.answer("token", #"{"access_token": "AT2", "refresh_token": "RT2"}"#)
+    #expect(try server.run("token").text == "AT2\n")
+    let seen = try server.seen()
+    #expect(seen.map(\.path) == ["/authorize", "/token", "/token"])
+    for (_, fields) in seen {
+      let resources = fields.filter { $0.hasPrefix("resource=") }
+      let named = ["a", "b"].map { "resource=https%3A%2F%2Fapi.example%2F\($0)" }
+      #expect(resources == named)
+    }
+    #expect(seen.map { $0.fields.contains("prompt=login") } == [true, false, false])
+    #expect(
+      try server.logIn("--device --parameter prompt=login --resource https://api.example/a").status
+        == 0)
+    let device = try #require(server.seen().first { $0.path == "/device" })
+    #expect(device.fields.contains("prompt=login"))
+    #expect(device.fields.contains("resource=https%3A%2F%2Fapi.example%2Fa"))
+  }
+
+  @Test(arguments: [
+    ("--parameter state=x", "cannot set state"), ("--parameter prompt", "NAME=VALUE"),
+    ("--parameter a=1 --parameter a=2", "twice"),
+    ("--authorization-endpoint https://a.example", "--token-endpoint"),
+    ("--token-endpoint https://a.example/t", "--authorization-endpoint"),
+    (
+      "--device --token-endpoint https://a.example/t --authorization-endpoint https://a.example/a",
+      "--device-endpoint"
+    ),
+    ("--device --port 8080", "no port"), ("--device --print-address", "no address"),
+    ("--print-address", "no terminal"), ("--port 70000", "port"),
+    ("--token-endpoint http://a.example --authorization-endpoint https://a.example", "https"),
+  ])
+  func `refuses options that cannot work together`(_ options: String, _ text: String) throws {
+    let outcome = try server.logIn(options)
+    #expect(outcome.status == 64 && outcome.complaint.contains(text), "\(outcome.complaint)")
+    #expect(try server.seen().isEmpty)
+  }
+
+  @Test func `listens on the port that the server allows`() throws {
+    let free = try server.tool.run(
+      "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
+        + "print(s.getsockname()[1])'"
+    ).text.trimmingCharacters(in: .newlines)
+    #expect(try server.logIn("--port \(free)").status == 0)
+    let redirect = "redirect_uri=http%3A%2F%2F127.0.0.1%3A\(free)%2Fcallback"
+    let seen = try server.seen()
+    #expect(seen.allSatisfy { $0.fields.contains(redirect) } && seen.count == 2)
+    // The server itself has this port.
+    let taken = try #require(server.address.split(separator: ":").last)
+    let outcome = try server.logIn("--port \(taken)")
+    #expect(outcome.status == 1)
+    #expect(outcome.complaint.contains("cannot listen on port \(taken), which another program has"))
+  }
+
+  @Test func `shows the address on the terminal alone if that is wanted`() throws {
+    let terminal = try PseudoTerminal(
+      server.tool,
+      [
+        "/bin/sh", "-c",
+        "exec session-tools login --issuer \(server.address) --client-id app --store store "
+          + "--service mail --print-address >out 2>err",
+      ])
+    #expect(terminal.shows("Open this address in a browser on this machine:"))
+    #expect(terminal.shows("ssh -L "))
+    let line = try #require(
+      terminal.text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(server.address) })
+    let answer = try server.tool.run("curl --silent --location '\(line)'")
+    #expect(answer.text.contains("The browser's part is done."), "\(answer.complaint)")
+    #expect(terminal.end() == 0)
+    let logged = try server.tool.run("cat out err").text
+    #expect(!logged.contains("state=") && logged.contains("Logged in."), "\(logged)")
+    #expect(terminal.text.contains("ssh -L "))
+  }
+
+  @Test func `says after ten seconds how to see the address`() throws {
+    let outcome = try server.run(
+      "login --issuer \(server.address) --client-id app --wait 11",
+      environment: ["BROWSER": "true"])
+    #expect(outcome.status == 1)
+    #expect(outcome.complaint.contains("--print-address, or with --device"))
+    #expect(!outcome.complaint.contains("state="))
+  }
+}
