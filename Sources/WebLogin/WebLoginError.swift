@@ -111,6 +111,8 @@ extension WebLoginError.Code {
   /// The person refused, or the server did so for them; ``refusal`` has the server's error and its
   /// text.
   public static let denied = WebLoginError.Code("denied")
+  /// The browser came back from another server than the one at which the login began (RFC 9207).
+  public static let wrongIssuer = WebLoginError.Code("wrongIssuer")
   /// The app cancelled the task.
   public static let cancelled = WebLoginError.Code("cancelled")
   /// The login was not finished before its deadline: offer to try again.
@@ -170,6 +172,8 @@ extension WebLoginError.Code {
 extension WebLoginError {
   /// The code ``Code/denied``.
   public static let denied = Code.denied
+  /// The code ``Code/wrongIssuer``.
+  public static let wrongIssuer = Code.wrongIssuer
   /// The code ``Code/cancelled``.
   public static let cancelled = Code.cancelled
   /// The code ``Code/timedOut``.

@@ -58,6 +58,37 @@ extension `one at a time` {
       #expect(try await ending.value.accessToken == "4+7 1")
     }
 
+    /// With the state, so that no one but the person's browser can end a login.
+    @Test(arguments: ["&iss=https://a.example/", "&iss=https://b.example", "&iss=", "&iss=%1b[2J"])
+    func `ends the login for the answer of another issuer, and shows both`(
+      _ issuer: String
+    ) async throws {
+      let ending = Task { try await login.start() }
+      let address = try await browser.address()
+      let target = "/callback?code=1&state=\(address.state)\(issuer)"
+      let page = try await Stranger.get(target, from: address.port)
+      #expect(page.contains("The login has failed."))
+      let error = await #expect(throws: WebLoginError.self) { try await ending.value }
+      #expect(error?.code == .wrongIssuer)
+      #expect(error?.reason.contains("began at https://a.example") ?? false)
+      #expect(error?.reason.contains("\u{1b}") == false)
+    }
+
+    @Test func `has the name localhost where a server allows only that`() async throws {
+      var login = login
+      login.redirectsToLocalhost = true
+      let ending = Task { [login] in try await login.start() }
+      let address = try await browser.address()
+      #expect(address.redirect.host() == "localhost")
+      let target = "/callback?state=\(address.state)&code=1"
+      for (host, status) in [("127.0.0.1", 400), ("localhost", 200)] {
+        let request = "GET \(target) HTTP/1.1\r\nHost: \(host):\(address.port)\r\n\r\n"
+        #expect(
+          try await Stranger.send(request, to: address.port).hasPrefix("HTTP/1.1 \(status) "))
+      }
+      #expect(try await ending.value.accessToken == "1")
+    }
+
     @Test func `refuses processes of another user, and continues to wait`() async throws {
       guard geteuid() == 0 else { return }
       let ending = Task { try await login.start() }

@@ -152,6 +152,9 @@ import Testing
     let redirect = "redirect_uri=http%3A%2F%2F127.0.0.1%3A\(free)%2Fcallback"
     let seen = try server.seen()
     #expect(seen.allSatisfy { $0.fields.contains(redirect) } && seen.count == 2)
+    #expect(try server.logIn("--port \(free) --localhost").status == 0)
+    let local = "redirect_uri=http%3A%2F%2Flocalhost%3A\(free)%2Fcallback"
+    #expect(try server.seen().count { $0.fields.contains(local) } == 2)
     // The server itself has this port.
     let taken = try #require(server.address.split(separator: ":").last)
     let outcome = try server.logIn("--port \(taken)")

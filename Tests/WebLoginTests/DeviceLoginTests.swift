@@ -113,6 +113,31 @@ extension `one at a time` {
     #expect(try await credential.accessToken == "a")
   }
 
+  /// Something on the way may answer for some time.
+  @Test func `go on after answers that are not an authorization server's`() async throws {
+    let strange = OAuthHTTPResponse(403, "<html>Log in to the network</html>")
+    answers.update { $0 = [strange, OAuthHTTPResponse(302), OAuthHTTPResponse(502), Self.token] }
+    let authorization = try await client.authorizeDevice()
+    async let credential = client.credential(for: authorization)
+    for pause in [5, 10, 20, 40] {
+      await clock.waitForSleeper(within: .seconds(pause))
+      clock.advance(by: .seconds(pause))
+    }
+    #expect(try await credential.accessToken == "a")
+  }
+
+  @Test func `end when nothing but such answers comes`() async throws {
+    answers.update { $0 = Array(repeating: OAuthHTTPResponse(404, "<html>"), count: 9) }
+    let authorization = try await client.authorizeDevice()
+    let ending = Task { try await client.credential(for: authorization) }
+    for pause in [5, 10, 20, 40] {
+      await clock.waitForSleeper(within: .seconds(pause))
+      clock.advance(by: .seconds(pause))
+    }
+    let error = await #expect(throws: WebLoginError.self) { try await ending.value }
+    #expect(error?.code == .invalidResponse && answers.now.count == 5)
+  }
+
   @Test func `end when the codes have expired`() async throws {
     answers.update { $0 = Array(repeating: Self.refusal("authorization_pending"), count: 100) }
     let authorization = try await client.authorizeDevice()
@@ -128,6 +153,7 @@ extension `one at a time` {
 
   @Test(arguments: [
     ("expired_token", WebLoginError.timedOut), ("access_denied", WebLoginError.denied),
+    ("authorization_declined", WebLoginError.denied),
     ("invalid_client", WebLoginError.refused), ("invalid_grant", WebLoginError.refused),
   ])
   func `end with the server's error`(_ said: String, _ code: WebLoginError.Code) async throws {

@@ -1,6 +1,8 @@
 import SessionToolsBase
 
 extension OAuthClient {
+  /// How many answers in a row that are not an authorization server's end the polling.
+  private static let largestStrangeCount = 4
   private static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
   /// Waits until the person has finished the login on the other device (RFC 8628, section 3.4).
@@ -24,6 +26,7 @@ extension OAuthClient {
         ("grant_type", Self.grantType), ("device_code", authorization.deviceCode.text),
       ] + resourceFields)
     var interval = authorization.interval
+    var strangeCount = 0
     while true {
       guard clock.uptime + interval < authorization.end else {
         throw Self.timedOut
@@ -36,6 +39,10 @@ extension OAuthClient {
       do throws(WebLoginError) {
         return try await credential(for: request, asked: authorization.scopes)
       } catch {
+        strangeCount = error.code == .invalidResponse ? strangeCount + 1 : 0
+        // An answer that cannot be read has spent the code, if it is a success; otherwise something
+        // on the way may have answered, which passes.
+        guard strangeCount < Self.largestStrangeCount, !error.wasAccepted else { throw error }
         interval = try Self.next(interval, after: error)
       }
     }
@@ -50,14 +57,13 @@ extension OAuthClient {
     switch (error.code, error.refusal?.error) {
     case (WebLoginError.refused, "authorization_pending"): return interval
     case (WebLoginError.refused, "slow_down"): return interval + .seconds(5)
-    case (WebLoginError.refused, "access_denied"):
+    // The second is Microsoft's name for it.
+    case (WebLoginError.refused, "access_denied"),
+      (WebLoginError.refused, "authorization_declined"):
       throw WebLoginError(
         .denied, "the login was not allowed", refusal: error.refusal)
     case (WebLoginError.refused, "expired_token"): throw timedOut
-    // An answer that cannot be read has spent the code.
-    case _
-    where error.isTransient && error.code != WebLoginError.invalidResponse
-      && !error.wasAccepted:
+    case _ where error.isTransient:
       return max(min(interval * 2, .seconds(300)), error.retryAfter ?? .zero)
     default: throw error
     }

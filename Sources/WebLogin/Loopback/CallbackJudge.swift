@@ -16,15 +16,15 @@ final class CallbackJudge: Sendable {
   private let authority: String
   private let state: SecretBytes
   private let server: AuthorizationServer
-  private let deliver: @Sendable (LoginCallback) -> Void
+  private let deliver: @Sendable (Result<LoginCallback, WebLoginError>) -> Void
   private let isDelivered = Mutex(false)
 
   init(
-    of login: PendingLogin, at authority: String,
-    deliver: @escaping @Sendable (LoginCallback) -> Void
+    of login: PendingLogin,
+    deliver: @escaping @Sendable (Result<LoginCallback, WebLoginError>) -> Void
   ) {
     path = login.redirectPath
-    self.authority = authority
+    authority = login.redirectAuthority
     state = SecretBytes(utf8: login.state)
     server = login.server
     self.deliver = deliver
@@ -59,26 +59,44 @@ final class CallbackJudge: Sendable {
     }
     let text =
       switch callback {
-      case .code: "The browser's part is done. Close this window and return to the program."
-      case .denied: "The login was not allowed. Close this window and return to the program."
+      case .success(.code):
+        "The browser's part is done. Close this window and return to the program."
+      case .success(.denied):
+        "The login was not allowed. Close this window and return to the program."
+      case .failure: "The login has failed. Close this window and return to the program."
       }
     return LoopbackResponse(.fine, text) { [deliver] in deliver(callback) }
   }
 
-  private func callback(_ fields: [String: String]) -> LoginCallback? {
+  /// Returns what the browser brought back; `nil` for anything but the answer to this login.
+  private func callback(_ fields: [String: String]) -> Result<LoginCallback, WebLoginError>? {
     // The comparison takes the same time however much of the state is right.
     guard let given = fields["state"], SecretBytes(utf8: given) == state else { return nil }
-    if let issuer = fields["iss"] {
-      // The answer is from another server: RFC 9207, section 2.4.
-      guard issuer.utf8.elementsEqual(server.issuer.utf8) else { return nil }
-    } else if server.namesItselfInResponses {
-      return nil
-    }
+    if let fault = issuerFault(fields["iss"]) { return .failure(fault) }
     switch (fields["code"], fields["error"]) {
-    case (let code?, nil) where !code.isEmpty: return .code(SecretBytes(utf8: code))
+    case (let code?, nil) where !code.isEmpty: return .success(.code(SecretBytes(utf8: code)))
     case (nil, let error?):
-      return .denied(WebLoginError.Refusal(error: error, text: fields["error_description"]))
+      return .success(
+        .denied(WebLoginError.Refusal(error: error, text: fields["error_description"])))
     default: return nil
     }
+  }
+
+  /// Returns the error for an answer that may be another server's: RFC 9207, section 2.4.
+  private func issuerFault(_ named: String?) -> WebLoginError? {
+    let expected = PlainText.shown(server.issuer)
+    if let named {
+      guard !named.utf8.elementsEqual(server.issuer.utf8) else { return nil }
+      return WebLoginError(
+        .wrongIssuer,
+        "the browser came back from the issuer \(PlainText.shown(named)), and the login began at "
+          + expected,
+        remedy: "If that is the same server, give its issuer as the server writes it, or ask those "
+          + "who run it to write it the same everywhere")
+    }
+    guard server.namesItselfInResponses else { return nil }
+    return WebLoginError(
+      .wrongIssuer,
+      "the browser came back without the name of the issuer \(expected), which its server promises")
   }
 }

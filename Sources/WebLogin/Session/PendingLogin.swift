@@ -17,10 +17,16 @@ public struct PendingLogin: Codable, Hashable, Sendable {
   let family: LoopbackSocket.Family
   let port: UInt16
   let redirectPath: String
+  let isRedirectedToLocalhost: Bool
   let deadline: LoginDeadline
 
+  /// The host and port that the browser returns to.
+  var redirectAuthority: String {
+    "\(isRedirectedToLocalhost ? "localhost" : family.rawValue):\(port)"
+  }
+
   /// The address that the browser returns to (RFC 8252, section 7.3).
-  var redirectAddress: String { "http://\(family.rawValue):\(port)\(redirectPath)" }
+  var redirectAddress: String { "http://\(redirectAuthority)\(redirectPath)" }
 
   /// Returns the address that the browser is sent to (RFC 6749, section 4.1.1; RFC 7636, section
   /// 4.3).

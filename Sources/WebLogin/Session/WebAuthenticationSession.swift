@@ -28,6 +28,9 @@ public struct WebAuthenticationSession: Sendable {
   /// The port of that address, for servers that allow only the registered one, although RFC 8252,
   /// section 7.3, requires them to allow any; `nil` for any port that is free.
   public var redirectPort: UInt16?
+  /// Whether that address has the name `localhost` instead of `127.0.0.1`, for servers that allow
+  /// only this name; RFC 8252, section 8.3, advises against it.
+  public var redirectsToLocalhost = false
   /// The browser's opener.
   public var browser: any LoginBrowser = SystemBrowser()
   /// Where the login is stored meanwhile; without it, the login cannot be resumed.
@@ -64,6 +67,7 @@ public struct WebAuthenticationSession: Sendable {
         parameters: parameters.filter { !Self.ownParameters.contains($0.key) },
         resources: client.resources,
         family: listener.family, port: listener.port, redirectPath: redirectPath,
+        isRedirectedToLocalhost: redirectsToLocalhost,
         deadline: LoginDeadline(in: timeout, by: client.clock))
       let address = try login.authorizationAddress()
       try await pending?.keep(login)
@@ -197,7 +201,7 @@ public struct WebAuthenticationSession: Sendable {
     of login: PendingLogin, _ listener: LoopbackListener, opening address: URL?
   ) async throws(WebLoginError) -> LoginCallback {
     let ending = FirstAnswer<Result<LoginCallback, WebLoginError>>()
-    let judge = CallbackJudge(of: login, at: listener.authority) { ending.give(.success($0)) }
+    let judge = CallbackJudge(of: login) { ending.give($0) }
     listener.serve { judge.answer($0) }
     let left = login.deadline.timeLeft(by: client.clock) ?? .zero
     let timer = client.clock.after(left) { ending.give(.failure(Self.timedOut)) }

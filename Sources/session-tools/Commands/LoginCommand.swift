@@ -60,13 +60,16 @@ struct LoginCommand: ParsableCommand {
       "The port of the redirect, if the server allows only one.", valueName: "number"))
   var redirectPort: UInt16?
 
+  @Flag(help: "Return to localhost instead of 127.0.0.1, if the server allows only that name.")
+  var localhost = false
+
   @OptionGroup var login: LoginOptions
 
   func validate() throws {
     guard !(device && resume) else {
       throw ValidationError("A login on another device cannot be resumed.")
     }
-    guard !device || !printAddress && redirectPort == nil else {
+    guard !device || !printAddress && redirectPort == nil && !localhost else {
       throw ValidationError("A login on another device has no address to print, and no port.")
     }
     guard server.tokenEndpoint == nil || !device || server.deviceEndpoint != nil else {
@@ -120,6 +123,7 @@ struct LoginCommand: ParsableCommand {
     session.timeout = .seconds(wait)
     session.redirectPath = redirectPath
     session.redirectPort = redirectPort
+    session.redirectsToLocalhost = localhost
     session.parameters = try server.parameters()
     if printAddress { session.browser = PrintedAddress() }
     // A problem with the server is reported before the browser opens.
