@@ -88,6 +88,37 @@ import Testing
     await passing.value
   }
 
+  @Test func `a failure that has something to store replaces the item, and stays a failure`()
+    async throws
+  {
+    try session.didLogIn(server.token(in: .zero))
+    let half = Token(number: 5, expirationDate: clock.now - 1)
+    server.next { _ in .transientFailure(TestError(), retryAfter: .seconds(60), storing: half) }
+    let error = await expectFailure(SessionError.temporarilyFailed) {
+      try await session.validItem()
+    }
+    #expect(error?.underlying as? TestError == TestError())
+    #expect(try await session.item()?.number == 5)
+    #expect(server.requests.count == 1, "the pause holds for what was stored")
+    clock.advance(by: .seconds(61))
+    #expect(try await session.validItem().number == 6)
+    #expect(server.requests.map(\.item.number) == [0, 5])
+  }
+
+  @Test func `a failure that has something to store does not replace another user's item`()
+    async throws
+  {
+    try session.didLogIn(server.token(in: .zero))
+    let half = Token(number: 5, expirationDate: clock.now - 1)
+    let next = server.token(in: .seconds(3600), number: 7)
+    server.next { [store] _ in
+      try StoreContainer<Token>(store, service: "mail").storeItem(next, forIdentifier: "token")
+      return .transientFailure(TestError(), retryAfter: .seconds(60), storing: half)
+    }
+    #expect(try await session.validItem().number == 7)
+    #expect(try await session.item()?.number == 7)
+  }
+
   @Test(arguments: [true, false])
   func `a login does not wait for the retry time of the login before`(isOther: Bool) async throws {
     try session.didLogIn(server.token(in: .zero))
