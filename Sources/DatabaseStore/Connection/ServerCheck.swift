@@ -35,13 +35,15 @@ extension DatabaseConnection {
       clock: ServerClock(reading: clock, at: start + (ContinuousClock.now - start) / 2))
   }
 
-  /// Keeps one plan of each prepared statement, which finds all rows by an index.
+  /// Looks up nothing outside of PostgreSQL's own schema, which statements name besides, and keeps
+  /// one plan of each prepared statement, which finds all rows by an index.
   ///
   /// Otherwise a change of two or three rows is planned each time, which takes longer than making
   /// it: PostgreSQL assumes arrays of ten elements, and prefers a new plan for fewer. And it would
   /// keep plans that read a whole table, made while that was small or not analyzed yet.
   private static let planning = """
     ,
+      pg_catalog.set_config('search_path', 'pg_catalog', false),
       pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', false),
       pg_catalog.set_config('enable_seqscan', 'off', false),
       pg_catalog.set_config('jit', 'off', false)

@@ -37,6 +37,7 @@ package enum DatabaseSchema {
       .filter { !existingRoles.contains($0) }.map { "CREATE ROLE \($0) NOLOGIN;\n" }.joined()
     return """
       BEGIN;
+      SET LOCAL search_path = pg_catalog;
       \(roles)\
       GRANT \(names.owner) TO CURRENT_USER;
       CREATE SCHEMA \(names.schema) AUTHORIZATION \(names.owner);

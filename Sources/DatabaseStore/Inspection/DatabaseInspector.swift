@@ -41,7 +41,7 @@ package final class DatabaseInspector {
   /// Returns whether a pooler is between this process and the server: the number of the server's
   /// process is another one than it was said to be.
   package func isBehindPooler() throws(StoreError) -> Bool {
-    let answer = try ask("SELECT pg_backend_pid()")
+    let answer = try ask("SELECT pg_catalog.pg_backend_pid()")
     return answer.integer(Int32.self, 0, 0) != connection.serverProcess
   }
 
@@ -58,37 +58,46 @@ package final class DatabaseInspector {
     parameters.append(schema)
     let tables = try ask(
       """
-      SELECT p.name, p.privilege, has_table_privilege(c.oid, p.privilege)
-      FROM unnest(
-        ARRAY['header', 'header', 'item', 'item', 'item', 'item', 'lease', 'lease', 'lease',
-          'lease', 'horizon', 'horizon', 'horizon', 'horizon'],
-        ARRAY['SELECT', 'UPDATE', 'SELECT', 'INSERT', 'UPDATE', 'DELETE', 'SELECT', 'INSERT',
-          'UPDATE', 'DELETE', 'SELECT', 'INSERT', 'UPDATE', 'DELETE']
-      ) WITH ORDINALITY AS p(name, privilege, n)
-      LEFT JOIN (pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1)
-        ON c.relname = p.name
+      SELECT p.name, p.privilege, pg_catalog.has_table_privilege(c.oid, p.privilege)
+      FROM (VALUES
+        (1, 'header'::pg_catalog.text, 'SELECT'::pg_catalog.text), (2, 'header', 'UPDATE'),
+        (3, 'item', 'SELECT'), (4, 'item', 'INSERT'), (5, 'item', 'UPDATE'), (6, 'item', 'DELETE'),
+        (7, 'lease', 'SELECT'), (8, 'lease', 'INSERT'), (9, 'lease', 'UPDATE'),
+        (10, 'lease', 'DELETE'), (11, 'horizon', 'SELECT'), (12, 'horizon', 'INSERT'),
+        (13, 'horizon', 'UPDATE'), (14, 'horizon', 'DELETE')
+      ) AS p(n, name, privilege)
+      LEFT JOIN (
+        pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s
+        ON s.oid \(SQL.equals) c.relnamespace AND s.nspname \(SQL.equals) $1
+      ) ON c.relname \(SQL.equals) p.name
       ORDER BY p.n
       """, parameters)
     let user = try ask(
       """
-      SELECT rolname::text, rolsuper, (
-        SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1
-      ) FROM pg_roles WHERE rolname = current_user
+      SELECT rolname::pg_catalog.text, rolsuper, (
+        SELECT pg_catalog.has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace
+        WHERE nspname \(SQL.equals) $1
+      ) FROM pg_catalog.pg_roles WHERE rolname \(SQL.equals) current_user
       """, parameters)
     let others = try ask(
       """
-      SELECT DISTINCT coalesce(g.rolname, 'PUBLIC')::text
-      FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
-      CROSS JOIN aclexplode(c.relacl) a LEFT JOIN pg_roles g ON g.oid = a.grantee
-      WHERE s.nspname = $1 AND a.grantee <> c.relowner
-        AND coalesce(g.rolname, '') NOT IN ($1 || '_application', $1 || '_auditor')
+      SELECT DISTINCT coalesce(g.rolname, 'PUBLIC')::pg_catalog.text
+      FROM pg_catalog.pg_class c
+      JOIN pg_catalog.pg_namespace s ON s.oid \(SQL.equals) c.relnamespace
+      CROSS JOIN pg_catalog.aclexplode(c.relacl) a
+      LEFT JOIN pg_catalog.pg_roles g ON g.oid \(SQL.equals) a.grantee
+      WHERE s.nspname \(SQL.equals) $1 AND a.grantee \(SQL.differs) c.relowner
+        AND coalesce(g.rolname, '') \(SQL.differs) ALL (
+          ARRAY[$1 \(SQL.concatenated) '_application', $1 \(SQL.concatenated) '_auditor']
+        )
       ORDER BY 1
       """, parameters)
     let members = try ask(
       """
-      SELECT m.rolname::text FROM pg_auth_members a
-      JOIN pg_roles r ON r.oid = a.roleid JOIN pg_roles m ON m.oid = a.member
-      WHERE r.rolname = $1 || '_application' ORDER BY 1
+      SELECT m.rolname::pg_catalog.text FROM pg_catalog.pg_auth_members a
+      JOIN pg_catalog.pg_roles r ON r.oid \(SQL.equals) a.roleid
+      JOIN pg_catalog.pg_roles m ON m.oid \(SQL.equals) a.member
+      WHERE r.rolname \(SQL.equals) ($1 \(SQL.concatenated) '_application') ORDER BY 1
       """, parameters)
     return DatabaseRights(
       user: user.text(0, 0) ?? "", isSuperuser: user.bool(0, 1) ?? false,
@@ -106,13 +115,19 @@ package final class DatabaseInspector {
   package func connections() throws(StoreError) -> ConnectionCounts {
     let answer = try ask(
       """
-      SELECT current_setting('max_connections')::int8
-          - current_setting('superuser_reserved_connections')::int8
-          - coalesce(current_setting('reserved_connections', true)::int8, 0),
-        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
-        d.datconnlimit::int8, r.rolconnlimit::int8
-      FROM pg_database d, pg_roles r
-      WHERE d.datname = current_database() AND r.rolname = current_user
+      SELECT pg_catalog.current_setting('max_connections')::pg_catalog.int8
+          \(SQL.minus) pg_catalog.current_setting('superuser_reserved_connections')
+            ::pg_catalog.int8
+          \(SQL.minus) coalesce(
+            pg_catalog.current_setting('reserved_connections', true)::pg_catalog.int8, 0),
+        (
+          SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
+          WHERE backend_type \(SQL.equals) 'client backend'
+        ),
+        d.datconnlimit::pg_catalog.int8, r.rolconnlimit::pg_catalog.int8
+      FROM pg_catalog.pg_database d, pg_catalog.pg_roles r
+      WHERE d.datname \(SQL.equals) pg_catalog.current_database()
+        AND r.rolname \(SQL.equals) current_user
       """)
     let server = Int(answer.integer(Int64.self, 0, 0) ?? 0)
     // -1 stands for no limit.
@@ -129,14 +144,13 @@ package final class DatabaseInspector {
     let answer = try ask(
       """
       SELECT * FROM (
-        SELECT backend_xid AS xid, pid::text AS process, usename::text AS person,
-          (extract(epoch FROM clock_timestamp() - xact_start) * 1000)::int8 AS age
-        FROM pg_stat_activity WHERE backend_xid IS NOT NULL
+        SELECT backend_xid AS xid, pid::pg_catalog.text AS process,
+          usename::pg_catalog.text AS person, \(age("xact_start")) AS age
+        FROM pg_catalog.pg_stat_activity WHERE backend_xid IS NOT NULL
         UNION ALL
-        SELECT transaction, NULL, owner::text,
-          (extract(epoch FROM clock_timestamp() - prepared) * 1000)::int8
-        FROM pg_prepared_xacts
-      ) AS t ORDER BY age(xid) DESC LIMIT 1
+        SELECT transaction, NULL, owner::pg_catalog.text, \(age("prepared"))
+        FROM pg_catalog.pg_prepared_xacts
+      ) AS t ORDER BY pg_catalog.age(xid) DESC LIMIT 1
       """)
     guard answer.rowCount > 0 else { return nil }
     return OpenTransaction(
@@ -150,9 +164,10 @@ package final class DatabaseInspector {
     parameters.append(schema)
     let sizes = try ask(
       """
-      SELECT pg_relation_size(c.oid), pg_total_relation_size(c.oid)
-      FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
-      WHERE s.nspname = $1 AND c.relname = 'item'
+      SELECT pg_catalog.pg_relation_size(c.oid), pg_catalog.pg_total_relation_size(c.oid)
+      FROM pg_catalog.pg_class c
+      JOIN pg_catalog.pg_namespace s ON s.oid \(SQL.equals) c.relnamespace
+      WHERE s.nspname \(SQL.equals) $1 AND c.relname \(SQL.equals) 'item'
       """, parameters)
     let readByteCount: Int64 = 64 << 20
     let rowByteCount = sizes.integer(Int64.self, 0, 0) ?? 0
@@ -164,11 +179,13 @@ package final class DatabaseInspector {
     sample.append(Int64(TableContents.largestRemovalCount))
     let counts = try ask(
       """
-      SELECT count(*) FILTER (WHERE NOT gone),
-        (SELECT count(*) FROM (SELECT FROM \(quotedSchema).item WHERE gone LIMIT $2) AS g),
-        (SELECT (extract(epoch FROM clock_timestamp() - max(at)) * 1000)::int8
-          FROM \(quotedSchema).horizon)
-      FROM \(quotedSchema).item TABLESAMPLE SYSTEM ($1 / 1000.0)
+      SELECT pg_catalog.count(*) FILTER (WHERE NOT gone),
+        (
+          SELECT pg_catalog.count(*)
+          FROM (SELECT FROM \(quotedSchema).item WHERE gone LIMIT $2) AS g
+        ),
+        (SELECT \(age("pg_catalog.max(at)")) FROM \(quotedSchema).horizon)
+      FROM \(quotedSchema).item TABLESAMPLE pg_catalog.system ($1 \(SQL.dividedBy) 1000.0)
       """, sample)
     // No table has more than this, whatever the server says.
     let countedCount = min(max(0, counts.integer(Int64.self, 0, 0) ?? 0), Int64.max / whole)
@@ -178,6 +195,11 @@ package final class DatabaseInspector {
       removalCount: Int(counts.integer(Int64.self, 0, 1) ?? 0),
       sweepAge: counts.integer(Int64.self, 0, 2).map { .milliseconds($0) },
       byteCount: Int(sizes.integer(Int64.self, 0, 1) ?? 0))
+  }
+
+  /// The time since a time, in milliseconds.
+  private func age(_ time: String) -> String {
+    SQL.epoch(of: "\(SQL.now) \(SQL.minus) \(time)", in: 1000)
   }
 
   // MARK: - Asking

@@ -40,16 +40,18 @@ struct ChangePoll {
       name: "poll",
       text: """
         WITH t AS MATERIALIZED (
-          SELECT pg_snapshot_xmin(s) AS top, pg_snapshot_xmax(s) AS next
-          FROM pg_current_snapshot() AS s
+          SELECT pg_catalog.pg_snapshot_xmin(s) AS top, pg_catalog.pg_snapshot_xmax(s) AS next
+          FROM pg_catalog.pg_current_snapshot() AS s
         )
         SELECT \(read.ns), i.place, \(read.tag), i.version, i.epoch, i.gone, \(read.write),
           \(read.nonce), \(read.name),
           t.top, t.next, h.swept, c.system_identifier,
-          (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8, h.tableoid::int8
-        FROM t CROSS JOIN \(schema).header h CROSS JOIN pg_control_system() c
+          \(SQL.epoch(of: "pg_catalog.pg_postmaster_start_time()", in: 1_000_000)),
+          h.tableoid::pg_catalog.int8
+        FROM t CROSS JOIN \(schema).header h CROSS JOIN pg_catalog.pg_control_system() c
         LEFT JOIN (
-          SELECT * FROM \(schema).item WHERE xid >= $1 AND xid < (SELECT top FROM t)
+          SELECT * FROM \(schema).item
+          WHERE xid \(SQL.isAtLeast) $1 AND xid \(SQL.isBelow) (SELECT top FROM t)
           ORDER BY xid LIMIT \(largestCount + 1)
         ) i ON true
         ORDER BY i.xid

@@ -150,7 +150,7 @@ final class ChangePoller: Sendable {
     var parameters = StatementParameters()
     parameters.append(channel)
     _ = try connection.run(
-      DatabaseStatement(name: "notify", text: "SELECT pg_notify($1, '')"), parameters,
+      DatabaseStatement(name: "notify", text: "SELECT pg_catalog.pg_notify($1, '')"), parameters,
       as: .read, until: database.deadline)
   }
 

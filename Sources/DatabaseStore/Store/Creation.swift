@@ -73,8 +73,11 @@ extension SealedDatabaseStore {
       DatabaseStatement(
         name: nil,
         text: """
-          SELECT rolname::text FROM pg_roles
-          WHERE rolname = ANY (SELECT convert_from(r, 'UTF8') FROM unnest($1::bytea[]) AS r)
+          SELECT rolname::pg_catalog.text FROM pg_catalog.pg_roles
+          WHERE rolname::pg_catalog.text \(SQL.equals) ANY (
+            SELECT pg_catalog.convert_from(r, 'UTF8')
+            FROM pg_catalog.unnest($1::pg_catalog.bytea[]) AS r
+          )
           """),
       parameters, as: .read, until: deadline)
     var existing: Set<String> = []

@@ -25,17 +25,18 @@ final class LeaseKeeper: Sendable {
     self.database = database
     self.environment = environment
     let lease = "\(database.statements.schema).lease"
+    let end = "\(SQL.now) \(SQL.plus) \(SQL.microseconds("$4"))"
     let quickly = """
-      WITH s AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+      WITH s AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true))
       """
     take = DatabaseStatement(
       name: "take",
       text: """
         \(quickly)
         INSERT INTO \(lease) AS l (place, tag, holder, until)
-        SELECT $1, $2, $3, clock_timestamp() + $4 * interval '1 microsecond' FROM s
+        SELECT $1, $2, $3, \(end) FROM s
         ON CONFLICT (place, tag) DO UPDATE SET holder = excluded.holder, until = excluded.until
-        WHERE l.until < clock_timestamp() OR l.holder = excluded.holder
+        WHERE l.until \(SQL.isBelow) \(SQL.now) OR l.holder \(SQL.equals) excluded.holder
         RETURNING 1
         """)
     // A lease that a change has locked is skipped: one whose backend waits, for a foreign lock or a
@@ -46,12 +47,12 @@ final class LeaseKeeper: Sendable {
         \(quickly), h AS MATERIALIZED (
           SELECT l.place, l.tag
           FROM \(lease) AS l
-          JOIN unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m(place, tag, holder)
-          USING (place, tag, holder)
+          JOIN \(SQL.rows(of: ["int2", "bytea", "bytea"], as: "m(place, tag, holder)"))
+          ON \(SQL.same(["place", "tag", "holder"], "l.", "m."))
           FOR NO KEY UPDATE OF l SKIP LOCKED)
-        UPDATE \(lease) AS l SET until = clock_timestamp() + $4 * interval '1 microsecond'
+        UPDATE \(lease) AS l SET until = \(end)
         FROM s, h
-        WHERE l.place = h.place AND l.tag = h.tag
+        WHERE \(SQL.same(["place", "tag"], "l.", "h."))
         RETURNING l.holder
         """)
     release = DatabaseStatement(
@@ -59,7 +60,8 @@ final class LeaseKeeper: Sendable {
       text: """
         \(quickly)
         DELETE FROM \(lease) AS l USING s
-        WHERE l.place = $1 AND l.tag = $2 AND l.holder = $3
+        WHERE l.place \(SQL.equals) $1 AND l.tag \(SQL.equals) $2
+          AND l.holder \(SQL.equals) $3
         """)
   }
 

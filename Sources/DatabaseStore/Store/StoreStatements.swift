@@ -51,10 +51,11 @@ struct StoreStatements: Sendable {
       name: nil,
       text: """
         UPDATE \(schema).header SET number = $2, least_epoch = $3, bytes = $4
-        WHERE number = $1 RETURNING 1
+        WHERE number \(SQL.equals) $1 RETURNING 1
         """)
     confirmHeader = DatabaseStatement(
-      name: nil, text: "UPDATE \(schema).header SET number = number WHERE number = $1")
+      name: nil,
+      text: "UPDATE \(schema).header SET number = number WHERE number \(SQL.equals) $1")
     value = DatabaseStatement(name: "value", text: Self.row(of: ReadColumns().value, schema))
     name = DatabaseStatement(name: "name", text: Self.row(of: ReadColumns().name, schema))
     names = DatabaseStatement(name: "names", text: Self.names(schema))
@@ -73,9 +74,33 @@ struct StoreStatements: Sendable {
       name: "confirm",
       text: """
         UPDATE \(schema).item SET write = write
-        WHERE ns = $1 AND place = $2 AND tag = $3 AND write = $4
+        WHERE \(SQL.hasAddress()) AND write \(SQL.equals) $4
         """)
   }
+
+  // MARK: - Parts
+
+  private static let addressTypes = ["bytea", "int2", "bytea"]
+
+  /// The addresses in `$1` to `$3`, as rows `u`.
+  private static let numberedAddresses = SQL.rows(
+    of: addressTypes, as: "u(ns, place, tag, n)", isNumbered: true)
+
+  /// The version that a new row must be above: ten minutes ago, in microseconds.
+  private static let oldestNewVersion =
+    "((extract(epoch FROM \(SQL.now)) \(SQL.minus) 600) \(SQL.times) 1000000)"
+
+  /// The leases `l` that are held of those in three parameters.
+  private static func heldLeases(_ schema: String, from first: Int) -> String {
+    let named = SQL.rows(
+      of: ["int2", "bytea", "bytea"], from: first, as: "m(place, tag, holder)")
+    return """
+      FROM \(schema).lease l JOIN \(named) ON \(SQL.same(["place", "tag", "holder"], "l.", "m."))
+      WHERE l.until \(SQL.isAbove) \(SQL.now)
+      """
+  }
+
+  // MARK: - Statements
 
   /// Reads one row.
   ///
@@ -84,7 +109,7 @@ struct StoreStatements: Sendable {
     let read = ReadColumns()
     return """
       SELECT version, epoch, gone, \(read.write), \(read.nonce), \(column) FROM \(schema).item
-      WHERE ns = $1 AND place = $2 AND tag = $3
+      WHERE \(SQL.hasAddress())
       """
   }
 
@@ -95,8 +120,7 @@ struct StoreStatements: Sendable {
     let read = ReadColumns(of: "i.")
     return """
       SELECT u.n, i.version, i.epoch, i.gone, \(read.write), \(read.nonce), \(read.name)
-      FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
-      JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+      FROM \(numberedAddresses) JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
       """
   }
 
@@ -107,12 +131,12 @@ struct StoreStatements: Sendable {
     let read = ReadColumns()
     return """
       SELECT n, version, epoch, gone, \(read.write), \(read.nonce),
-        CASE WHEN before < $4 THEN \(read.value) END
+        CASE WHEN before \(SQL.isBelow) $4 THEN \(read.value) END
       FROM (
         SELECT u.n, i.version, i.epoch, i.gone, i.write, i.nonce, i.value,
-          sum(octet_length(i.value)) OVER (ORDER BY u.n) - octet_length(i.value) AS before
-        FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
-        JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+          pg_catalog.sum(pg_catalog.octet_length(i.value)) OVER (ORDER BY u.n)
+            \(SQL.minus) pg_catalog.octet_length(i.value) AS before
+        FROM \(numberedAddresses) JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
       ) AS found ORDER BY n
       """
   }
@@ -126,7 +150,8 @@ struct StoreStatements: Sendable {
     return """
       SELECT \(read.ns), place, \(read.tag), version, epoch, gone, \(read.write),
         \(read.nonce), \(read.name) FROM \(schema).item
-      WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND ($6 OR NOT gone)
+      WHERE ns \(SQL.isAtLeast) $1 AND ns \(SQL.isAtMost) $2
+        AND (ns, place, tag) \(SQL.isAbove) ($3, $4, $5) AND ($6 OR NOT gone)
       ORDER BY ns, place, tag LIMIT $7
       """
   }
@@ -138,8 +163,8 @@ struct StoreStatements: Sendable {
     let read = ReadColumns()
     return """
       SELECT \(read.ns), place, \(read.tag), epoch,
-        (octet_length(name) + octet_length(value))::int8
-      FROM \(schema).item WHERE (ns, place, tag) > ($1, $2, $3)
+        (pg_catalog.octet_length(name) \(SQL.plus) pg_catalog.octet_length(value))::pg_catalog.int8
+      FROM \(schema).item WHERE (ns, place, tag) \(SQL.isAbove) ($1, $2, $3)
       ORDER BY ns, place, tag LIMIT $4
       """
   }
@@ -149,11 +174,13 @@ struct StoreStatements: Sendable {
   private static func count(_ schema: String) -> String {
     """
     SELECT CASE
-      WHEN i.reltuples > 10000000 THEN i.reltuples::int8
-      ELSE (SELECT count(*) FROM \(schema).item)
+      WHEN i.reltuples \(SQL.isAbove) 10000000 THEN i.reltuples::pg_catalog.int8
+      ELSE (SELECT pg_catalog.count(*) FROM \(schema).item)
     END
-    FROM pg_class i JOIN pg_class h ON h.relnamespace = i.relnamespace
-    WHERE i.relname = 'item' AND h.oid = (SELECT tableoid FROM \(schema).header)
+    FROM pg_catalog.pg_class i
+    JOIN pg_catalog.pg_class h ON h.relnamespace \(SQL.equals) i.relnamespace
+    WHERE i.relname \(SQL.equals) 'item'
+      AND h.oid \(SQL.equals) (SELECT tableoid FROM \(schema).header)
     """
   }
 
@@ -161,12 +188,12 @@ struct StoreStatements: Sendable {
   ///
   /// `$1` to `$3`: the addresses.
   private static func rows(_ schema: String) -> String {
-    let read = ReadColumns()
+    let read = ReadColumns(of: "i.")
     return """
-      SELECT ns, place, tag, version, epoch, gone, \(read.write), \(read.nonce), \(read.name),
-        \(read.value)
-      FROM unnest($1::bytea[], $2::int2[], $3::bytea[]) AS u(ns, place, tag)
-      JOIN \(schema).item USING (ns, place, tag)
+      SELECT u.ns, u.place, u.tag, version, epoch, gone, \(read.write), \(read.nonce),
+        \(read.name), \(read.value)
+      FROM \(SQL.rows(of: addressTypes, as: "u(ns, place, tag)"))
+      JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
       """
   }
 
@@ -175,33 +202,38 @@ struct StoreStatements: Sendable {
   /// `$1` to `$3`: the addresses. `$4`: the new versions, each the next one. `$5` to `$7`: nonces,
   /// names and values. `$8`: the epoch.
   private static func reseal(_ schema: String) -> String {
-    """
-    WITH u AS MATERIALIZED (
-      SELECT * FROM unnest(
-        $1::bytea[], $2::int2[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[]
-      ) AS u(ns, place, tag, new, nonce, name, value)
-      WHERE (SELECT least_epoch FROM \(schema).header) <= $8
-    ), o AS MATERIALIZED (
-      SELECT u.* FROM u
-      JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
-      WHERE i.version = u.new - 1 ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i
-    )
-    UPDATE \(schema).item i SET version = o.new, epoch = $8, xid = pg_current_xact_id(),
-      nonce = o.nonce, name = o.name, value = o.value
-    FROM o
-    WHERE i.ns = o.ns AND i.place = o.place AND i.tag = o.tag AND i.version = o.new - 1
-    """
+    let rows = SQL.rows(
+      of: addressTypes + ["int8", "bytea", "bytea", "bytea"],
+      as: "u(ns, place, tag, new, nonce, name, value)")
+    return """
+      WITH u AS MATERIALIZED (
+        SELECT * FROM \(rows)
+        WHERE (SELECT least_epoch FROM \(schema).header) \(SQL.isAtMost) $8
+      ), o AS MATERIALIZED (
+        SELECT u.* FROM u JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
+        WHERE i.version \(SQL.equals) (u.new \(SQL.minus) 1)
+        ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i
+      )
+      UPDATE \(schema).item i SET version = o.new, epoch = $8,
+        xid = pg_catalog.pg_current_xact_id(), nonce = o.nonce, name = o.name, value = o.value
+      FROM o
+      WHERE \(SQL.sameAddress("i.", "o.")) AND i.version \(SQL.equals) (o.new \(SQL.minus) 1)
+      """
   }
 
   /// Finds the transactions that have locked the table `item` for a change.
   private static func changesUnderWay(_ schema: String) -> String {
     """
-    SELECT l.virtualtransaction FROM pg_locks l
-    JOIN pg_class i ON i.oid = l.relation AND i.relname = 'item'
-    JOIN pg_class h ON h.relnamespace = i.relnamespace
-      AND h.oid = (SELECT tableoid FROM \(schema).header)
-    WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.granted
-      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    SELECT l.virtualtransaction FROM pg_catalog.pg_locks l
+    JOIN pg_catalog.pg_class i
+      ON i.oid \(SQL.equals) l.relation AND i.relname \(SQL.equals) 'item'
+    JOIN pg_catalog.pg_class h ON h.relnamespace \(SQL.equals) i.relnamespace
+      AND h.oid \(SQL.equals) (SELECT tableoid FROM \(schema).header)
+    WHERE l.locktype \(SQL.equals) 'relation' AND l.mode \(SQL.equals) 'RowExclusiveLock'
+      AND l.granted AND l.database \(SQL.equals) (
+        SELECT oid FROM pg_catalog.pg_database
+        WHERE datname \(SQL.equals) pg_catalog.current_database()
+      )
     """
   }
 
@@ -210,17 +242,13 @@ struct StoreStatements: Sendable {
   /// `$1` to `$3`: the addresses. `$4` to `$6`: place, tag and holder of the leases.
   private static func look(_ schema: String) -> String {
     """
-    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8, h.least_epoch,
+    SELECT \(SQL.epoch(of: SQL.now, in: 1_000_000)), h.least_epoch,
       (
-        SELECT count(*) FROM \(schema).lease l
-        JOIN unnest($4::int2[], $5::bytea[], $6::bytea[]) AS m(place, tag, holder)
-          ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
-        WHERE l.until > clock_timestamp()
-      ) = cardinality($6),
+        SELECT pg_catalog.count(*) \(heldLeases(schema, from: 4))
+      ) \(SQL.equals) pg_catalog.cardinality($6),
       i.version, i.gone, \(ReadColumns(of: "i.").write)
-    FROM \(schema).header h
-    CROSS JOIN unnest($1::bytea[], $2::int2[], $3::bytea[]) WITH ORDINALITY AS u(ns, place, tag, n)
-    LEFT JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
+    FROM \(schema).header h CROSS JOIN \(numberedAddresses)
+    LEFT JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
     ORDER BY u.n
     """
   }
@@ -236,50 +264,49 @@ struct StoreStatements: Sendable {
   /// row is refused ten minutes after its version was made: the statement may reach the server
   /// long after its sender has given up, and the removal of a later row may be deleted by then.
   private static func write(_ schema: String) -> String {
-    """
-    WITH f AS MATERIALIZED (
-      SELECT 1 FROM \(schema).lease l
-      JOIN unnest($13::int2[], $14::bytea[], $15::bytea[]) AS m(place, tag, holder)
-        ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
-      WHERE l.until > clock_timestamp() ORDER BY l.place, l.tag FOR SHARE OF l
-    ), u AS MATERIALIZED (
-      SELECT * FROM unnest(
-        $1::bytea[], $2::int2[], $3::bytea[], $4::int8[], $5::int8[], $6::bool[], $7::bool[],
-        $8::bytea[], $9::bytea[], $10::bytea[]
-      ) AS u(ns, place, tag, old, new, changed, gone, nonce, name, value)
-      WHERE (SELECT count(*) FROM f) = cardinality($15)
-        AND (SELECT least_epoch FROM \(schema).header) <= $11
-    ), o AS MATERIALIZED (
-      SELECT u.* FROM u
-      JOIN \(schema).item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag
-      WHERE u.old <> 0 AND i.version = u.old ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i
-    ), replaced AS (
-      UPDATE \(schema).item i SET version = o.new, epoch = $11, gone = o.gone,
-        xid = pg_current_xact_id(), write = $12, nonce = o.nonce, name = o.name, value = o.value
-      FROM o
-      WHERE i.ns = o.ns AND i.place = o.place AND i.tag = o.tag AND i.version = o.old
-        AND o.changed
-      RETURNING 1
-    ), added AS (
-      INSERT INTO \(schema).item (
-        ns, place, tag, version, epoch, gone, write, nonce, name, value
-      ) SELECT ns, place, tag, new, $11, gone, $12, nonce, name, value FROM u
-      WHERE old = 0 AND new > (extract(epoch FROM clock_timestamp()) - 600) * 1000000
-      ORDER BY ns, place, tag ON CONFLICT DO NOTHING RETURNING 1
-    )
-    SELECT 1 / ((SELECT count(*) FROM added) + (SELECT count(*) FROM replaced)
-      + (SELECT count(*) FROM o WHERE NOT changed) = $16)::int
-    """
+    let rows = SQL.rows(
+      of: addressTypes + ["int8", "int8", "bool", "bool", "bytea", "bytea", "bytea"],
+      as: "u(ns, place, tag, old, new, changed, gone, nonce, name, value)")
+    return """
+      WITH f AS MATERIALIZED (
+        SELECT 1 \(heldLeases(schema, from: 13)) ORDER BY l.place, l.tag FOR SHARE OF l
+      ), u AS MATERIALIZED (
+        SELECT * FROM \(rows)
+        WHERE (SELECT pg_catalog.count(*) FROM f) \(SQL.equals) pg_catalog.cardinality($15)
+          AND (SELECT least_epoch FROM \(schema).header) \(SQL.isAtMost) $11
+      ), o AS MATERIALIZED (
+        SELECT u.* FROM u JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
+        WHERE u.old \(SQL.differs) 0 AND i.version \(SQL.equals) u.old
+        ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i
+      ), replaced AS (
+        UPDATE \(schema).item i SET version = o.new, epoch = $11, gone = o.gone,
+          xid = pg_catalog.pg_current_xact_id(), write = $12, nonce = o.nonce, name = o.name,
+          value = o.value
+        FROM o
+        WHERE \(SQL.sameAddress("i.", "o.")) AND i.version \(SQL.equals) o.old AND o.changed
+        RETURNING 1
+      ), added AS (
+        INSERT INTO \(schema).item (
+          ns, place, tag, version, epoch, gone, write, nonce, name, value
+        ) SELECT ns, place, tag, new, $11, gone, $12, nonce, name, value FROM u
+        WHERE old \(SQL.equals) 0 AND new \(SQL.isAbove) \(oldestNewVersion)
+        ORDER BY ns, place, tag ON CONFLICT DO NOTHING RETURNING 1
+      )
+      SELECT 1 \(SQL.dividedBy) (
+        (
+          (SELECT pg_catalog.count(*) FROM added)
+          \(SQL.plus) (SELECT pg_catalog.count(*) FROM replaced)
+          \(SQL.plus) (SELECT pg_catalog.count(*) FROM o WHERE NOT changed)
+        ) \(SQL.equals) $16
+      )::pg_catalog.int4
+      """
   }
 
   /// Locks the leases of a change of one row, `$1` to `$3`, so that no one takes them meanwhile.
   private static func fence(_ schema: String) -> String {
     """
     WITH f AS MATERIALIZED (
-      SELECT 1 FROM \(schema).lease l
-      JOIN unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m(place, tag, holder)
-        ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder
-      WHERE l.until > clock_timestamp() ORDER BY l.place, l.tag FOR SHARE OF l
+      SELECT 1 \(heldLeases(schema, from: 1)) ORDER BY l.place, l.tag FOR SHARE OF l
     )
     """
   }
@@ -291,11 +318,11 @@ struct StoreStatements: Sendable {
   private static func replace(_ schema: String) -> String {
     """
     \(fence(schema))
-    UPDATE \(schema).item SET version = $8, epoch = $9, gone = $10, xid = pg_current_xact_id(),
-      write = $11, nonce = $12, name = $13, value = $14
-    WHERE ns = $4 AND place = $5 AND tag = $6 AND version = $7
-      AND (SELECT count(*) FROM f) = cardinality($3)
-      AND (SELECT least_epoch FROM \(schema).header) <= $9
+    UPDATE \(schema).item SET version = $8, epoch = $9, gone = $10,
+      xid = pg_catalog.pg_current_xact_id(), write = $11, nonce = $12, name = $13, value = $14
+    WHERE \(SQL.hasAddress("", 4)) AND version \(SQL.equals) $7
+      AND (SELECT pg_catalog.count(*) FROM f) \(SQL.equals) pg_catalog.cardinality($3)
+      AND (SELECT least_epoch FROM \(schema).header) \(SQL.isAtMost) $9
     RETURNING 1
     """
   }
@@ -307,9 +334,10 @@ struct StoreStatements: Sendable {
     INSERT INTO \(schema).item (
       ns, place, tag, version, epoch, gone, write, nonce, name, value
     ) SELECT $4, $5, $6, $8, $9, $10, $11, $12, $13, $14
-    WHERE $7 = 0 AND (SELECT count(*) FROM f) = cardinality($3)
-      AND (SELECT least_epoch FROM \(schema).header) <= $9
-      AND $8 > (extract(epoch FROM clock_timestamp()) - 600) * 1000000
+    WHERE $7 \(SQL.equals) 0
+      AND (SELECT pg_catalog.count(*) FROM f) \(SQL.equals) pg_catalog.cardinality($3)
+      AND (SELECT least_epoch FROM \(schema).header) \(SQL.isAtMost) $9
+      AND $8 \(SQL.isAbove) \(oldestNewVersion)
     ON CONFLICT DO NOTHING RETURNING 1
     """
   }

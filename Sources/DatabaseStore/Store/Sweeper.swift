@@ -37,18 +37,22 @@ final class Sweeper: Sendable {
     self.database = database
     self.environment = environment
     let schema = database.statements.schema
+    let before = "(\(SQL.now) \(SQL.minus) \(SQL.microseconds("$1")))"
+    let oldest = "pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())"
     // A note from the future is from another server, of which this one is a restored copy.
     note = DatabaseStatement(
       name: nil,
       text: """
         WITH t AS MATERIALIZED (
-          SELECT clock_timestamp() AS at, pg_snapshot_xmin(pg_current_snapshot()) AS xid
+          SELECT \(SQL.now) AS at, \(oldest) AS xid
         ), foreign_notes AS (
-          DELETE FROM \(schema).horizon h USING t WHERE h.at > t.at OR h.xid > t.xid
+          DELETE FROM \(schema).horizon h USING t
+          WHERE h.at \(SQL.isAbove) t.at OR h.xid \(SQL.isAbove) t.xid
         )
         INSERT INTO \(schema).horizon (at, xid) SELECT at, xid FROM t WHERE NOT EXISTS (
           SELECT FROM \(schema).horizon h
-          WHERE h.at > t.at - $1 * interval '1 microsecond' AND h.at <= t.at AND h.xid <= t.xid
+          WHERE h.at \(SQL.isAbove) (t.at \(SQL.minus) \(SQL.microseconds("$1")))
+            AND h.at \(SQL.isAtMost) t.at AND h.xid \(SQL.isAtMost) t.xid
         ) ON CONFLICT DO NOTHING RETURNING 1
         """)
     // The change of `swept` becomes visible together with the deletions: a cursor below it may have
@@ -58,30 +62,30 @@ final class Sweeper: Sendable {
       text: """
         WITH h AS MATERIALIZED (
           SELECT at, xid FROM \(schema).horizon
-          WHERE at <= clock_timestamp() - $1 * interval '1 microsecond' ORDER BY at DESC LIMIT 1
+          WHERE at \(SQL.isAtMost) \(before) ORDER BY at DESC LIMIT 1
         ), old AS MATERIALIZED (
-          SELECT i.ns, i.place, i.tag FROM \(schema).item i, h WHERE i.gone AND i.xid < h.xid
+          SELECT i.ns, i.place, i.tag FROM \(schema).item i, h
+          WHERE i.gone AND i.xid \(SQL.isBelow) h.xid
           ORDER BY i.xid LIMIT $2 FOR UPDATE OF i SKIP LOCKED
         ), deleted AS (
           DELETE FROM \(schema).item i USING old
-          WHERE i.ns = old.ns AND i.place = old.place AND i.tag = old.tag RETURNING 1
+          WHERE \(SQL.sameAddress("i.", "old.")) RETURNING 1
         ), noted AS (
           UPDATE \(schema).header SET swept = CASE
-            WHEN swept > pg_snapshot_xmin(pg_current_snapshot()) THEN h.xid
+            WHEN swept \(SQL.isAbove) \(oldest) THEN h.xid
             ELSE greatest(swept, h.xid)
           END
           FROM h WHERE EXISTS (SELECT FROM old)
         ), unused AS (
-          DELETE FROM \(schema).horizon n USING h WHERE n.at < h.at
+          DELETE FROM \(schema).horizon n USING h WHERE n.at \(SQL.isBelow) h.at
         )
-        SELECT count(*) FROM deleted
+        SELECT pg_catalog.count(*) FROM deleted
         """)
     // A holder that stood still for so long finds its lease gone, as it would find another's.
     sweepLeases = DatabaseStatement(
       name: nil,
       text: """
-        DELETE FROM \(schema).lease
-        WHERE until < clock_timestamp() - $1 * interval '1 microsecond'
+        DELETE FROM \(schema).lease WHERE until \(SQL.isBelow) \(before)
         """)
   }
 

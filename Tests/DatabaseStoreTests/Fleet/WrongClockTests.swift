@@ -10,13 +10,7 @@ import Testing
   @Test(arguments: [-3600, 3600])
   func `neither loses its access nor gets that of another one`(_ shift: Int) async throws {
     let directory = try TemporaryDirectory()
-    let library = directory["shifted_clock.so"]
-    try await Program.run(
-      "/usr/bin/cc",
-      [
-        "-shared", "-fPIC", "-o", library,
-        "\(SourceDirectory.path)/Tests/Services/ShiftedClock/shifted_clock.c",
-      ], environment: ["PATH": "/usr/bin:/bin"])
+    let library = try await ShiftedClock.library(in: directory)
     let fleet = try await Fleet()
     let (item, name) = (try StoreKey("item", in: "fleet"), try StoreKey("name", in: "fleet"))
     let worker = try fleet.start(

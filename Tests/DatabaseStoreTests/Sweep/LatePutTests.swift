@@ -8,47 +8,54 @@ import Testing
 
 /// A put that a server makes long after its sender has given up.
 @Suite(.onOwnThread) struct `a put that is made late` {
+  /// A store on a server of its own, whose clock a test sets.
+  private struct Stage {
+    let server: DatabaseServer
+    let store: SealedDatabaseStore
+
+    func ask(_ statement: String) async throws -> String {
+      try await server.ask(statement.replacing("$", with: "session_tools"))
+    }
+  }
+
   /// The table is locked when the server executes the put, and its clock goes on meanwhile.
-  private func put(afterMinutes minutes: Int) async throws -> StoreOnServer {
+  private func put(afterMinutes minutes: Int) async throws -> Stage {
     var environment = DatabaseEnvironment.sweptByTest
     environment.retention = .zero
-    let made = try await StoreOnServer(environment: environment)
-    let schema = made.place.options.schema
-    // A user for whom the server has another clock.
-    try await made.ask(
+    let directory = try TemporaryDirectory()
+    let server = try await DatabaseServer(
+      withClockOf: ShiftedClock.library(in: directory))
+    let key = try RawKey(RawKey.random())
+    var options = SealedDatabaseStore.Options(operationTimeout: .seconds(60))
+    let stage = Stage(
+      server: server,
+      store: try SealedDatabaseStore.create(
+        at: server.socketAddress(), key: key, options: options, environment: environment))
+    _ = try await stage.ask(
       """
-      CREATE SCHEMA $_clock;
-      CREATE TABLE $_clock.passed (minutes int);
-      INSERT INTO $_clock.passed VALUES (0);
-      CREATE FUNCTION $_clock.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql AS '
-        SELECT pg_catalog.clock_timestamp() + minutes * interval ''1 minute'' FROM $_clock.passed';
       CREATE FUNCTION $.locked() RETURNS int LANGUAGE plpgsql AS '
         BEGIN LOCK TABLE $.item IN SHARE MODE; RETURN 1; END';
-      CREATE ROLE $_late LOGIN SUPERUSER;
-      ALTER ROLE $_late SET search_path = $_clock, pg_catalog;
       """)
-    let server = try await DatabaseServer.shared()
-    var place = made.place
-    place.address = server.socketAddress(user: "\(schema)_late")
-    place.options.operationTimeout = .seconds(8)
+    options.operationTimeout = .seconds(8)
     // To prepare it, the server would lock the table already.
-    place.options.preparesStatements = false
-    let late = try place.reopened()
+    options.preparesStatements = false
+    let late = try SealedDatabaseStore.open(
+      server.socketAddress(), key: key, options: options, environment: environment)
     let item = try StoreKey("item", in: "svc")
 
-    let holding = try await server.open().hold("SELECT \(schema).locked()", server.open())
+    let holding = try await server.open().hold("SELECT session_tools.locked()", server.open())
     let outcome = try code { try late.apply([.put(SecretBytes(utf8: "late"), for: item)]) }
     #expect(outcome == .outcomeUnknown)
-    try await made.ask("UPDATE $_clock.passed SET minutes = \(minutes)")
+    try server.set(clock: 60 * minutes)
     try await holding.end()
     try await wait(until: "the server has ended what was left of the put") {
-      try await made.ask(
+      try await stage.ask(
         """
         SELECT count(*) FROM pg_locks WHERE relation = '$.item'::regclass
           AND mode = 'RowExclusiveLock'
         """) == "0"
     }
-    return made
+    return stage
   }
 
   @Test func `does not bring back a name after ten minutes`() async throws {
@@ -65,7 +72,7 @@ import Testing
     #expect(try await made.store.text(for: item) == "late")
     let version = try #require(Int64(try await made.ask("SELECT version FROM $.item")))
     try await made.store.remove(item)
-    #expect(try await made.sweep() == 1)
+    #expect(try await made.store.sweep() == 1)
     try await made.store.put("new", for: item)
     let newVersion = try #require(Int64(try await made.ask("SELECT version FROM $.item")))
     #expect(newVersion > version)

@@ -1,11 +1,24 @@
-// A library for LD_PRELOAD: the wall clock is wrong by SHIFTED_CLOCK seconds. No other clock is.
+// A library for LD_PRELOAD: the wall clock is wrong by SHIFTED_CLOCK seconds, or by as many as the
+// file SHIFTED_CLOCK_FILE says, which a test writes meanwhile. No other clock is.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 static long shift(void) {
+  const char *path = getenv("SHIFTED_CLOCK_FILE");
+  if (path) {
+    char text[32] = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+      if (read(file, text, sizeof text - 1) < 0) text[0] = 0;
+      close(file);
+    }
+    return atol(text);
+  }
   const char *text = getenv("SHIFTED_CLOCK");
   return text ? atol(text) : 0;
 }

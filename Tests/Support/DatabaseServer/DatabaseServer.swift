@@ -34,7 +34,12 @@ package final class DatabaseServer: Sendable {
   ///
   /// It also listens on another address of this machine, if one is given, and trusts everyone in
   /// the network of that, of 24 bits.
-  package convenience init(on network: String? = nil) async throws {
+  ///
+  /// With a library for the wall clock, the server is late by as many seconds as ``set(clock:)``
+  /// says.
+  package convenience init(
+    on network: String? = nil, withClockOf library: String? = nil
+  ) async throws {
     let directory = try KeptProgram.makeDirectory()
     try await KeptProgram.run(
       "\(Self.programs)/initdb",
@@ -51,14 +56,14 @@ package final class DatabaseServer: Sendable {
         "shared_buffers = 16MB", "max_connections = 300", "password_encryption = 'scram-sha-256'",
         "log_min_messages = warning", "ssl = on", "ssl_cert_file = '\(certificates.certificate)'",
         "ssl_key_file = '\(certificates.key)'",
-      ], authority: certificates.authority, network: network)
+      ], authority: certificates.authority, network: network, clock: library)
     try await ask("CREATE ROLE app LOGIN PASSWORD '\(Self.password)'")
   }
 
   /// Starts a server whose files are there.
   private init(
     startingIn directory: String, settings: [String], authority: String, network: String? = nil,
-    asCopyOf original: DatabaseServer? = nil
+    clock library: String? = nil, asCopyOf original: DatabaseServer? = nil
   ) async throws {
     self.original = original
     self.directory = directory
@@ -78,7 +83,7 @@ package final class DatabaseServer: Sendable {
     \(network.map { "host all all \($0)/24 trust" } ?? "")
     """.appending("\n").write(
       toFile: "\(directory)/data/pg_hba.conf", atomically: false, encoding: .utf8)
-    program = Mutex(try Self.program(in: directory))
+    program = Mutex(try Self.program(in: directory, clock: library))
     try await waitUntilReady()
   }
 
@@ -88,11 +93,23 @@ package final class DatabaseServer: Sendable {
     try? FileManager.default.removeItem(atPath: directory)
   }
 
-  private static func program(in directory: String) throws -> KeptProgram {
+  private static func program(
+    in directory: String, clock library: String? = nil
+  ) throws -> KeptProgram {
+    var clock = ""
+    if let library {
+      // The server's user may not read where the test has it.
+      let copy = "\(directory)/clock.so"
+      if !FileManager.default.fileExists(atPath: copy) {
+        try FileManager.default.copyItem(atPath: library, toPath: copy)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: copy)
+      }
+      clock = "export LD_PRELOAD=\(copy) SHIFTED_CLOCK_FILE=\(directory)/clock; "
+    }
     // Its output goes to a file for the tests that read it, and for people after a failure.
-    try KeptProgram(
+    return try KeptProgram(
       "/bin/sh",
-      ["-c", "exec \(programs)/postgres -D \(directory)/data >>\(directory)/log 2>&1"],
+      ["-c", "\(clock)exec \(programs)/postgres -D \(directory)/data >>\(directory)/log 2>&1"],
       in: directory)
   }
 
@@ -135,6 +152,22 @@ package final class DatabaseServer: Sendable {
       ["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", statement, socketAddress()],
       environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"])
     return text.trimmingCharacters(in: .newlines)
+  }
+
+  /// Sets how many seconds the server's wall clock is ahead.
+  package func set(clock seconds: Int) throws {
+    try "\(seconds)\n".write(
+      toFile: "\(directory)/clock", atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o644], ofItemAtPath: "\(directory)/clock")
+  }
+
+  /// Runs a script as the superuser in one of the databases.
+  package func run(_ script: String, in database: String) async throws {
+    _ = try await Program.run(
+      "/usr/bin/psql",
+      ["-XAtq", "-v", "ON_ERROR_STOP=1", socketAddress(database: database)], input: script,
+      environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"])
   }
 
   /// The process that accepts connections.
