@@ -2,7 +2,7 @@
 ///
 /// An operator or function without its schema is looked up in the whole search path, and one whose
 /// types fit better than PostgreSQL's own is preferred: a user who may create operators in `public`
-/// would run code as whoever opened the connection (CVE-2018-1058). The search path cannot be set
+/// would run code as the user of the connection (CVE-2018-1058). The search path cannot be set
 /// behind a pooler, so every statement names the schema. All operators written so have the same
 /// precedence: parentheses decide.
 enum SQL {

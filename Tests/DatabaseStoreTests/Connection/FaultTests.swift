@@ -112,7 +112,7 @@ import Testing
   @Test(arguments: Kind.allCases, [DatabaseStatement.Effect.read, .write])
   func `running a statement`(kind: Kind, effect: DatabaseStatement.Effect) async throws {
     let line = try await Line("sslmode=disable")
-    let table = "t\(UInt64.random(in: 0...(.max)))"
+    let table = "public.t\(UInt64.random(in: 0...(.max)))"
     try line.observer.run("CREATE TABLE \(table) (v int8)", as: .write)
     try line.observer.run("GRANT ALL ON \(table) TO app", as: .write)
     let text =

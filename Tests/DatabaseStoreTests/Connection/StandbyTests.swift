@@ -23,19 +23,19 @@ import Testing
     #expect("\(connection.endpoint)" == "127.0.0.1:\(primary.port)")
     #expect(connection.server.settings.isReplicated)
     #expect(connection.server.settings.notices.isEmpty)
-    try connection.run("CREATE TABLE t (v int)", as: .write)
+    try connection.run("CREATE TABLE public.t (v int)", as: .write)
     let canceled = try opening.open(until: later)
 
     standby.signal(SIGSTOP, process: try standby.receiver())
     let process = try #require(connection.serverProcess)
     let deadline = ContinuousClock.now + .milliseconds(500)
     let error = failure(by: deadline) {
-      try connection.run("INSERT INTO t VALUES (1)", as: .write, until: deadline)
+      try connection.run("INSERT INTO public.t VALUES (1)", as: .write, until: deadline)
     }
     #expect(error?.kind == .noAnswer && error.code(.write) == .outcomeUnknown)
     #expect(!connection.isUsable)
     // A cancelled wait would make it visible, without being on the standby.
-    #expect(try await primary.ask("SELECT count(*) FROM t") == "0")
+    #expect(try await primary.ask("SELECT count(*) FROM public.t") == "0")
     try await wait(until: "what is left of the change waits for the standby") {
       try await primary.ask("SELECT wait_event FROM pg_stat_activity WHERE pid = \(process)")
         == "SyncRep"
@@ -45,7 +45,7 @@ import Testing
     let other = try #require(canceled.serverProcess)
     let outcome = Task {
       try await onThread {
-        failure { try canceled.run("INSERT INTO t VALUES (2)", as: .write) }
+        failure { try canceled.run("INSERT INTO public.t VALUES (2)", as: .write) }
       }
     }
     try await wait(until: "the change waits for the standby") {
@@ -58,11 +58,11 @@ import Testing
       Issue.record("\(String(describing: warned))")
       return
     }
-    #expect(try await primary.ask("SELECT v FROM t") == "2")
+    #expect(try await primary.ask("SELECT v FROM public.t") == "2")
 
     standby.signal(SIGCONT, process: try standby.receiver())
     try await wait(until: "the first change is there") {
-      try await primary.ask("SELECT count(*) FROM t") == "2"
+      try await primary.ask("SELECT count(*) FROM public.t") == "2"
     }
     // The wait of one of the two was cancelled, and that was not ours.
     #expect(primary.log.components(separatedBy: "canceling wait").count == 2)

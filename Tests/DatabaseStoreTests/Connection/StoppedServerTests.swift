@@ -34,7 +34,7 @@ import Testing
     let server = try await DatabaseServer.shared()
     let connection = try server.open()
     let process = try #require(connection.serverProcess)
-    let table = "t\(UInt64.random(in: 0...(.max)))"
+    let table = "public.t\(UInt64.random(in: 0...(.max)))"
     try connection.run("CREATE TABLE \(table) (v bytea)", as: .write)
     server.signal(SIGSTOP, process: process)
     // More than the kernel takes.

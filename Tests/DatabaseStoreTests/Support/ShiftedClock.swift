@@ -6,6 +6,7 @@ enum ShiftedClock {
   ///
   /// - Parameter directory: Where it is put.
   /// - Returns: Its path, for `LD_PRELOAD`.
+  /// - Throws: The error of the compiler.
   static func library(in directory: TemporaryDirectory) async throws -> String {
     let library = directory["shifted_clock.so"]
     try await Program.run(
