@@ -4,12 +4,17 @@ package import SessionToolsBase
 /// Items as JSON Lines, with their values in plain text.
 ///
 /// Each line is an object with `service`, `group`, `install`, `identifier`, and `value` as text, or
-/// `base64` if the value is not text.
+/// `base64` if the value is not text. `group` and `install` may be absent or `null`. Any other
+/// member, or one that is there twice, is an error: what is not read would be lost.
 ///
 /// Use this only for a program that takes nothing else, and keep no such file: someone who has the
 /// file has the values.
 package enum PlainItems {
   private struct Line: Codable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+      case service, group, install, identifier, value, base64
+    }
+
     let service: String
     let group: String?
     let install: String?
@@ -46,7 +51,8 @@ package enum PlainItems {
   /// Returns the items of JSON Lines, to be migrated.
   ///
   /// - Parameters:
-  ///   - lines: The lines; empty lines are ignored. Foundation makes copies of them.
+  ///   - lines: The lines; those without anything but whitespace are ignored. Foundation makes
+  ///     copies of them.
   ///   - name: The name of the lines in errors.
   /// - Returns: The items.
   /// - Throws: `undecodable` with the number of the invalid line, `invalidName`, or `alreadyExists`
@@ -57,7 +63,7 @@ package enum PlainItems {
     var items: [StoreKey: SecretBytes] = [:]
     let texts = lines.copyBytes().split(
       separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (number, text) in texts.enumerated() where !text.isEmpty {
+    for (number, text) in texts.enumerated() where !text.allSatisfy(\.isWhitespaceOfJSON) {
       let (key, value) = try item(Data(text), name: "\(name), line \(number + 1)")
       guard items.updateValue(value, forKey: key) == nil else {
         throw StoreError(
@@ -77,18 +83,40 @@ package enum PlainItems {
   private static func item(
     _ text: Data, name: String
   ) throws(StoreError) -> (StoreKey, SecretBytes) {
-    guard let line = try? JSONDecoder().decode(Line.self, from: text),
-      let value = line.value.map({ Data($0.utf8) }) ?? line.base64,
-      line.value == nil || line.base64 == nil
-    else {
-      // Without Foundation's error, which may quote what it read.
+    func undecodable(_ reason: String) -> StoreError {
+      StoreError(.undecodable, store: name, reason: reason)
+    }
+    guard let members = JSONMembers(of: text) else {
+      throw undecodable("it is not an object in JSON")
+    }
+    if let repeated = members.repeated {
+      throw undecodable("the member \(repeated.escapingControls()) is there twice")
+    }
+    if let unknown = members.names.first(where: { Line.CodingKeys(rawValue: $0) == nil }) {
       throw StoreError(
-        .undecodable, store: name,
-        reason: "not a JSON object with service, identifier, and value or base64")
+        .undecodable, store: name, reason: "the member \(unknown.escapingControls()) is unknown",
+        remedy: "Remove it, or import what it has as an item of its own; the members are "
+          + Line.CodingKeys.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    // Without Foundation's error, which may quote what it read.
+    guard let line = try? JSONDecoder().decode(Line.self, from: text) else {
+      throw undecodable("not a JSON object with service, identifier, and value or base64 as texts")
+    }
+    guard line.value == nil || line.base64 == nil else {
+      throw undecodable("it has both value and base64")
+    }
+    guard let value = line.value.map({ Data($0.utf8) }) ?? line.base64 else {
+      throw undecodable("it has neither value nor base64")
     }
     let namespace = try StoreNamespace(
       service: line.service, accessGroup: line.group,
       install: line.install.map { InstallIdentifier(rawValue: $0) })
     return (try StoreKey(line.identifier, in: namespace), SecretBytes(value))
+  }
+}
+
+extension UInt8 {
+  fileprivate var isWhitespaceOfJSON: Bool {
+    [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")].contains(self)
   }
 }

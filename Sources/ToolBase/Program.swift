@@ -8,11 +8,10 @@ package enum Program<Root: RootToolCommand> {
   package static func run(_ arguments: [String]) -> ExitStatus {
     ToolName.current = Root.name
     do {
-      guard System.areArgumentsUTF8 else {
-        throw Failure(.usage, "an argument is not UTF-8")
-      }
+      guard System.areOwnArgumentsUTF8 else { throw notUTF8 }
       try CommandNames.check(arguments, of: Root.self)
       var command = try Root.parseAsRoot(arguments)
+      guard command is any CommandOfOtherProgram || System.areArgumentsUTF8 else { throw notUTF8 }
       try command.run()
       return .done
     } catch {
@@ -26,6 +25,8 @@ package enum Program<Root: RootToolCommand> {
       return report(error, outcome)
     }
   }
+
+  private static var notUTF8: Failure { Failure(.usage, "an argument is not UTF-8") }
 
   private static func report(_ error: any Error, _ outcome: ErrorOutcome?) -> ExitStatus {
     if let outcome {
@@ -73,6 +74,9 @@ package protocol RootToolCommand: ParsableCommand {
   /// Returns what becomes of an error that a library threw; `nil` for errors of the tool itself.
   static func outcome(of error: any Error) -> ErrorOutcome?
 }
+
+/// A command whose arguments behind `--` are those of another program, which takes any bytes.
+package protocol CommandOfOtherProgram {}
 
 /// What a person reads about an error, and the exit status.
 package struct ErrorOutcome {

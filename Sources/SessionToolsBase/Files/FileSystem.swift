@@ -180,6 +180,8 @@ extension SystemCallError {
   package static var noLinks: Set<Int32> { [EPERM, EOPNOTSUPP, ENOSYS] }
   /// `ENOENT`.
   package static var noSuchFile: Int32 { ENOENT }
+  /// `EACCES`.
+  package static var accessDenied: Int32 { EACCES }
   /// `EADDRINUSE`.
   package static var addressInUse: Int32 { EADDRINUSE }
 }

@@ -15,10 +15,14 @@ package struct LimitedProgram: Sendable {
     case wroteTooMuch
     /// It was killed, because it took too long.
     case tookTooLong
+    /// It was killed, because it asks on the terminal, which it may only do in the foreground.
+    case wantedTerminal
   }
 
   /// How much of its error output is kept.
   private static let complaintByteCount = 4096
+  /// How much of its report is kept.
+  private static let reportByteCount = 1 << 16
   private static let pageByteCount = 1 << 16
 
   /// The program's name, found by `PATH`.
@@ -27,6 +31,10 @@ package struct LimitedProgram: Sendable {
   package let arguments: [String]
   /// The program's input; at most some thousand bytes, which can be written without a reader.
   package var input: [UInt8] = []
+  /// Variables added to those of this process.
+  package var environment: [String: String] = [:]
+  /// Where the program runs.
+  package var place = StartedProgram.Place.ownGroup
   /// The most bytes the program may write.
   package let largestOutputByteCount: Int
   /// How long the program may run.
@@ -46,65 +54,88 @@ package struct LimitedProgram: Sendable {
   ///
   /// - Throws: An error that keeps it from being started, such as `ENOENT` of `posix_spawnp`.
   package func run() throws(SystemCallError) -> Ending {
+    try run(reporting: nil).ending
+  }
+
+  /// Runs a program that writes a report for programs to its descriptor 3; blocks the thread.
+  ///
+  /// - Returns: How it ended, and the beginning of its report.
+  /// - Throws: As ``run()``.
+  package func runForReport() throws(SystemCallError) -> (ending: Ending, report: String) {
+    try run(reporting: try Channel())
+  }
+
+  private func run(
+    reporting report: Channel?
+  ) throws(SystemCallError) -> (ending: Ending, report: String) {
     let deadline = ContinuousClock.now + timeout
     let output = try Channel()
     let errors = try Channel()
     let fed = input.isEmpty ? nil : try Channel()
     let program = try StartedProgram(
-      name, arguments,
+      name, arguments, environment: environment,
       streams: StartedProgram.Streams(
         input: fed?.theirs.descriptor, output: output.theirs.descriptor,
-        errors: errors.theirs.descriptor))
-    for channel in [output, errors, fed].compactMap(\.self) { channel.theirs.close() }
+        errors: errors.theirs.descriptor, shared: report?.theirs.descriptor),
+      place: place)
+    for channel in [output, errors, fed, report].compactMap(\.self) { channel.theirs.close() }
     if let fed {
       fed.ours.send(input)
       fed.ours.close()
     }
-    var reading = Reading(output: output.ours, errors: errors.ours, largest: largestOutputByteCount)
+    var reading = Reading(
+      output: output.ours, errors: errors.ours, report: report?.ours,
+      largest: largestOutputByteCount)
     let stop = reading.read(until: deadline, of: program)
-    guard stop == nil else {
+    let text = String(decoding: reading.report, as: UTF8.self)
+    if let stop {
       program.end()
       _ = program.wait()
-      return stop == .tooMuch ? .wroteTooMuch : .tookTooLong
+      return (stop, text)
     }
-    return .ended(
+    let ending = Ending.ended(
       status: program.wait(), output: reading.content.secret(0..<reading.byteCount),
       complaint: String(decoding: reading.complaint, as: UTF8.self))
+    return (ending, text)
   }
 
-  private enum Stop {
-    case tooMuch, tooLong
-  }
-
-  /// The reading of both of a program's outputs, as data arrives: it never waits for one while the
-  /// other can be read.
+  /// The reading of all of a program's outputs, as data arrives: it never waits for one while
+  /// another can be read.
   private struct Reading {
     let output: Channel.End
     let errors: Channel.End
+    let reportEnd: Channel.End?
     let largest: Int
     /// Wiped memory, because decrypted output passes through it.
     var content = ByteBuffer(byteCount: 1 << 12, isSecret: true)
     var byteCount = 0
     var complaint: [UInt8] = []
+    var report: [UInt8] = []
     private var isOutputOpen = true
     private var areErrorsOpen = true
+    private var isReportOpen: Bool
     private let page = ByteBuffer(byteCount: LimitedProgram.pageByteCount, isSecret: true)
 
-    init(output: Channel.End, errors: Channel.End, largest: Int) {
+    init(output: Channel.End, errors: Channel.End, report: Channel.End?, largest: Int) {
       self.output = output
       self.errors = errors
+      reportEnd = report
+      isReportOpen = report != nil
       self.largest = largest
     }
 
-    mutating func read(until deadline: ContinuousClock.Instant, of program: StartedProgram) -> Stop?
-    {
-      while isOutputOpen || areErrorsOpen || !program.hasEnded {
-        guard ContinuousClock.now < deadline else { return .tooLong }
+    /// Reads to the program's end; returns why it must be killed before, if so.
+    mutating func read(
+      until deadline: ContinuousClock.Instant, of program: StartedProgram
+    ) -> Ending? {
+      while isOutputOpen || areErrorsOpen || isReportOpen || !program.hasEnded {
+        guard ContinuousClock.now < deadline else { return .tookTooLong }
         // Programs that it started may hold the descriptors open after it ends.
         let wasRunning = !program.hasEnded
         let hasRead = step(until: deadline)
-        if byteCount > largest { return .tooMuch }
+        if byteCount > largest { return .wroteTooMuch }
         if !hasRead, !wasRunning { return nil }
+        if !hasRead, program.isStopped { return .wantedTerminal }
       }
       return nil
     }
@@ -115,6 +146,8 @@ package struct LimitedProgram: Sendable {
         // A negative descriptor is skipped.
         pollfd(fd: isOutputOpen ? output.descriptor : -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: areErrorsOpen ? errors.descriptor : -1, events: Int16(POLLIN), revents: 0),
+        pollfd(
+          fd: isReportOpen ? reportEnd?.descriptor ?? -1 : -1, events: Int16(POLLIN), revents: 0),
       ]
       // Short, because no descriptor reports the program's end, and a program whose outputs are
       // closed is about to end.
@@ -125,6 +158,7 @@ package struct LimitedProgram: Sendable {
       }
       if polled[0].revents != 0 { readOutput() }
       if polled[1].revents != 0 { readErrors() }
+      if polled[2].revents != 0 { readReport() }
       return true
     }
 
@@ -146,6 +180,12 @@ package struct LimitedProgram: Sendable {
       areErrorsOpen = count > 0
       complaint = Array(
         (complaint + page.bytes(0..<count)).suffix(LimitedProgram.complaintByteCount))
+    }
+
+    private mutating func readReport() {
+      let count = reportEnd?.read(into: page, atMost: page.byteCount) ?? 0
+      isReportOpen = count > 0
+      report += page.bytes(0..<min(count, LimitedProgram.reportByteCount - report.count))
     }
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import CLinux
 import Glibc
 
 /// A running program; this is the only file that starts programs.
@@ -14,7 +14,7 @@ package struct StartedProgram: Sendable {
   package enum Place: Sendable {
     /// In a process group of its own.
     case ownGroup
-    /// In this process's group, because only that group may use the terminal: never ``end()`` it.
+    /// In this process's group, because only that group may use the terminal.
     case foreground
     /// In a session of its own, without a terminal, for a program that runs on after this one.
     case ownSession
@@ -49,13 +49,14 @@ package struct StartedProgram: Sendable {
   }
 
   private let identifier: pid_t
+  private let place: Place
 
   /// Starts a program, found by `PATH`.
   ///
   /// - Parameters:
   ///   - program: Its name or path.
   ///   - arguments: Its arguments, which every user of the machine can read.
-  ///   - environment: Variables added to those of this process.
+  ///   - environment: Variables added to those of this process, which it gets byte for byte.
   ///   - streams: Descriptors that it gets copies of.
   ///   - place: Where it runs; a process group of its own by default.
   /// - Throws: `posix_spawnp` with its error, such as `ENOENT` when there is no such program.
@@ -88,19 +89,19 @@ package struct StartedProgram: Sendable {
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
     unsafe posix_spawnattr_setflags(
       &attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | place.flag))
-    let seen = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    var (words, variables) = unsafe (
+    var (words, added) = unsafe (
       ([program] + arguments).map { unsafe strdup($0) },
-      seen.map { unsafe strdup("\($0)=\($1)") }
+      environment.map { unsafe strdup("\($0)=\($1)") }
     )
-    defer { unsafe (words + variables).forEach { unsafe free($0) } }
+    defer { unsafe (words + added).forEach { unsafe free($0) } }
     unsafe words.append(nil)
-    unsafe variables.append(nil)
+    let variables = unsafe InheritedVariables.all(except: environment.keys) + added + [nil]
     var identifier = pid_t()
     let error = unsafe posix_spawnp(
       &identifier, program, &actions, &attributes, words, variables)
     guard error == 0 else { throw SystemCallError("posix_spawnp", error) }
     self.identifier = identifier
+    self.place = place
   }
 
   /// Waits until the program has ended, blocking the thread.
@@ -123,8 +124,17 @@ package struct StartedProgram: Sendable {
     return unsafe result != 0 || information.si_signo == SIGCHLD
   }
 
-  /// Kills the program at once, and those it has started in its group; call it before `wait()`.
+  /// Whether the program has been stopped, as one in the background is that asks on the terminal.
+  package var isStopped: Bool {
+    var information = unsafe siginfo_t()
+    let result = unsafe waitid(
+      P_PID, id_t(identifier), &information, WSTOPPED | WNOHANG | WNOWAIT)
+    return unsafe result == 0 && information.si_signo == SIGCHLD
+  }
+
+  /// Kills the program at once, and those it has started in its group, unless that is the group of
+  /// this process; call it before `wait()`.
   package func end() {
-    _ = kill(-identifier, SIGKILL)
+    _ = kill(place == .foreground ? identifier : -identifier, SIGKILL)
   }
 }

@@ -95,14 +95,29 @@ package enum System {
     exit(128 + SIGPIPE)
   }
 
-  /// Whether every argument is UTF-8; Swift's own list has replaced invalid bytes.
-  package static var areArgumentsUTF8: Bool {
-    (0..<Int(CommandLine.argc)).allSatisfy { position in
-      guard let text = unsafe CommandLine.unsafeArgv[position] else { return true }
-      let bytes = unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
-      return unsafe String(validating: bytes, as: UTF8.self) != nil
+  /// The arguments of this process, byte for byte; Swift's own list has replaced those that are
+  /// not UTF-8.
+  private static var argumentBytes: [[UInt8]] {
+    (0..<Int(CommandLine.argc)).compactMap { position in
+      guard let text = unsafe CommandLine.unsafeArgv[position] else { return nil }
+      return unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
     }
   }
+
+  /// Whether every argument is UTF-8.
+  package static var areArgumentsUTF8: Bool { argumentBytes.allSatisfy(\.isUTF8) }
+
+  /// Whether every argument up to the first `--` is UTF-8.
+  package static var areOwnArgumentsUTF8: Bool {
+    argumentBytes.prefix { $0 != terminator }.allSatisfy(\.isUTF8)
+  }
+
+  /// The arguments behind the first `--`, byte for byte.
+  package static var argumentsBehindTerminator: [[UInt8]] {
+    Array(argumentBytes.drop { $0 != terminator }.dropFirst())
+  }
+
+  private static let terminator = Array("--".utf8)
 
   private static func limit(_ kind: __rlimit_resource) -> UInt64? {
     var limit = rlimit()
@@ -369,4 +384,8 @@ package enum System {
 extension __rlimit_resource {
   /// The limit's number, in the type that the calls take.
   fileprivate var resource: __rlimit_resource_t { __rlimit_resource_t(rawValue) }
+}
+
+extension [UInt8] {
+  fileprivate var isUTF8: Bool { String(validating: self, as: UTF8.self) != nil }
 }

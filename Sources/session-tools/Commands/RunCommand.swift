@@ -3,7 +3,7 @@ import SessionToolsBase
 import ToolBase
 
 /// `session-tools run`.
-struct RunCommand: ParsableCommand {
+struct RunCommand: ParsableCommand, CommandOfOtherProgram {
   static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Run a command with items of a service in its environment.",
@@ -14,8 +14,8 @@ struct RunCommand: ParsableCommand {
       identifier cannot be such a name, or is one that changes how programs run, such as PATH, \
       LD_PRELOAD or BASH_ENV. The command takes the place of this process, so no copy of a value \
       stays with a parent, and its exit status is the command's. If an item is missing, or cannot \
-      be a variable, nothing is run. Exit status 127 when there is no such command, 126 when it \
-      cannot be run, as in shells.
+      be a variable, nothing is run. The command gets its arguments byte for byte. Exit status 127 \
+      when there is no such command, 126 when it cannot be run, as in shells.
 
       The variables are in the command's memory, where it cannot wipe them, and go on to every \
       program that it starts. Root and the user's own programs can read them \
@@ -66,7 +66,8 @@ struct RunCommand: ParsableCommand {
       (name: name, value: try value(of: key, in: open))
     }
     access.key.argument?.closeOnExecution()
-    let error = System.execute(command, variables: values)
+    // Not what was parsed, in which bytes that are not UTF-8 were replaced.
+    let error = System.execute(System.argumentsBehindTerminator, variables: values)
     let name = command[0]
     throw Failure(
       error.errno == SystemCallError.noSuchFile ? .commandNotFound : .commandNotRunnable,

@@ -155,7 +155,7 @@ enum Demo {
       try StandardOutput.write(String(decoding: output.copyBytes(), as: UTF8.self))
     case .ended(_, _, let complaint):
       throw Failure(.failure, "the other process failed: \(complaint)")
-    case .wroteTooMuch, .tookTooLong:
+    case .wroteTooMuch, .tookTooLong, .wantedTerminal:
       throw Failure(.failure, "the other process took too long or wrote too much, and was ended")
     }
   }

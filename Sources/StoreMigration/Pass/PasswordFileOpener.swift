@@ -1,0 +1,125 @@
+import SealedStore
+import SessionToolsBase
+import Synchronization
+
+/// What opens the files of `pass`, one after the other, and remembers which keys are of no use.
+///
+/// Hundreds of files have the same key. When a person has dismissed the question for its
+/// passphrase, or there is no way to ask it, the question is not repeated for each.
+final class PasswordFileOpener: Sendable {
+  private struct State {
+    /// Why all files fail, whatever their keys are.
+    var obstacle: String?
+    /// The keys that were of no use.
+    var closedKeys: Set<String> = []
+    /// Why they were not.
+    var reason = ""
+    /// Whether gpg itself asks on the terminal, for its agent.
+    var needsForeground = false
+    /// Whether gpg was asked for its secret keys, and has listed them.
+    var hasListedKeys = false
+  }
+
+  /// No store takes a larger value; a file of some kilobytes may expand to a thousand times that.
+  private static let largestValueByteCount = SealedFileStore.largestValueByteCount
+  private static let largestListByteCount = 1 << 24
+
+  private let gpg = GPG()
+  private let state = Mutex(State())
+
+  /// Returns the content of a file.
+  ///
+  /// - Throws: As ``PasswordStore/items(at:)`` says of reading.
+  func value(of file: String) throws(StoreError) -> SecretBytes {
+    try checkKeys(of: file)
+    let outcome = try run(["--decrypt", "--", file], Self.largestValueByteCount, file)
+    switch outcome.ending {
+    // A file that was cut off before its content has the status 0, too.
+    case .ended(status: 0, let value, _) where outcome.status.isComplete: return value
+    case .ended(status: 130, _, _) where state.withLock({ $0.needsForeground }):
+      throw StoreError(.cancelled, store: file, reason: "gpg was ended by Ctrl-C")
+    case .ended(_, _, let complaint):
+      let failure = try failure(of: file, outcome.status, GPGComplaint(complaint))
+      state.withLock { state in
+        switch failure.concern {
+        case .file: break
+        case .keys(let keys):
+          state.closedKeys.formUnion(keys)
+          state.reason = failure.reason
+        case .everything: state.obstacle = failure.reason
+        }
+      }
+      throw Self.error(file, failure.reason)
+    case .wroteTooMuch:
+      throw StoreError(
+        .valueTooLarge, store: file,
+        reason: "its value has more than \(Self.largestValueByteCount) bytes, which no store takes",
+        remedy: "Keep it where it is")
+    case .tookTooLong, .wantedTerminal:
+      let waited = outcome.status.startedPinentry || outcome.status.neededPassphrase
+      throw StoreError(
+        .timedOut, store: file,
+        reason: "gpg did not open it within \(GPG.timeout.components.seconds) seconds"
+          + (waited ? ", in which it asked for a passphrase" : ""),
+        remedy: "Make sure that pass show opens it, and try again")
+    }
+  }
+
+  /// Makes sure that a file may open, without asking for any passphrase.
+  private func checkKeys(of file: String) throws(StoreError) {
+    let (obstacle, closedKeys, reason) = state.withLock {
+      ($0.obstacle, $0.closedKeys, $0.reason)
+    }
+    if let obstacle { throw Self.error(file, "not tried: \(obstacle)") }
+    guard !closedKeys.isEmpty else { return }
+    let listing = try run(["--list-only", "--decrypt", "--", file], 0, file)
+    let keys = listing.status.usableKeys
+    guard !keys.isEmpty, keys.isSubset(of: closedKeys) else { return }
+    throw Self.error(file, "not tried: \(reason)")
+  }
+
+  private func failure(
+    of file: String, _ status: GPGStatus, _ complaint: GPGComplaint
+  ) throws(StoreError) -> GPGFailure {
+    // gpg also says that a key is missing when it cannot reach its agent.
+    if !status.recipients.isEmpty, status.usableKeys.isEmpty,
+      !state.withLock({ $0.hasListedKeys })
+    {
+      let list = try run(
+        ["--batch", "--with-colons", "--list-secret-keys"], Self.largestListByteCount, file)
+      if case .ended(let status, _, let complaint) = list.ending, status != 0 {
+        return GPGFailure(
+          "gpg cannot reach its secret keys: \(GPGComplaint(complaint).last)", .everything)
+      }
+      state.withLock { $0.hasListedKeys = true }
+    }
+    return GPGFailure(status, complaint)
+  }
+
+  private func run(
+    _ arguments: [String], _ largest: Int, _ file: String
+  ) throws(StoreError) -> GPG.Outcome {
+    do throws(SystemCallError) {
+      let needsForeground = state.withLock { $0.needsForeground }
+      let outcome = try gpg.run(
+        arguments, largestOutputByteCount: largest,
+        place: needsForeground ? .foreground : .ownGroup)
+      guard case .wantedTerminal = outcome.ending, !needsForeground else { return outcome }
+      state.withLock { $0.needsForeground = true }
+      return try gpg.run(arguments, largestOutputByteCount: largest, place: .foreground)
+    } catch let error where error.errno == SystemCallError.noSuchFile {
+      throw StoreError(
+        .unavailable, store: file, reason: "gpg is not installed",
+        remedy: "Install it: apt-get install gnupg", errno: error.errno)
+    } catch {
+      throw StoreError(
+        .io, store: file,
+        reason: "gpg cannot be run: \(CurrentProcess.message(for: error.errno))",
+        errno: error.errno)
+    }
+  }
+
+  private static func error(_ file: String, _ reason: String) -> StoreError {
+    StoreError(.undecodable, store: file, reason: reason)
+  }
+}

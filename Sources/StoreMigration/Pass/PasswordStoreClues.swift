@@ -1,0 +1,38 @@
+import SessionToolsBase
+
+/// What was seen in a directory in which there is no entry of `pass`: what it may be instead.
+struct PasswordStoreClues {
+  private var isOfPass = false
+  private var isOfAge = false
+
+  /// Takes note of a file that `pass`, gopass or git keep for themselves.
+  mutating func see(ownFile name: String) {
+    if name.hasPrefix(".gpg-id") { isOfPass = true }
+  }
+
+  /// Takes note of any other file.
+  mutating func see(foreignFile path: String) {
+    if path.hasSuffix(".age") || path.split(separator: "/").last == ".age-recipients" {
+      isOfAge = true
+    }
+  }
+
+  /// Returns the error of a directory that has something, and no entry.
+  func error(store: String, omissions: [Omission]) -> StoreError {
+    let example = omissions.first.map { ", such as \($0.name): \($0.reason)" } ?? ""
+    if isOfAge {
+      return StoreError(
+        .undecodable, store: store,
+        reason: "this store is encrypted with age, which session-tools does not open",
+        remedy: PasswordStoreFile.ageRemedy.prefix(1).uppercased()
+          + PasswordStoreFile.ageRemedy.dropFirst())
+    }
+    let what =
+      isOfPass
+      ? "this directory of pass has no entry" : "this is not a directory of pass: it has no entry"
+    return StoreError(
+      .undecodable, store: store,
+      reason: "\(what), and \(omissions.count) other files or directories\(example)",
+      remedy: isOfPass ? nil : "Give the directory that pass ls shows")
+  }
+}
