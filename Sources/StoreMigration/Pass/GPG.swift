@@ -54,10 +54,12 @@ struct GPG: Sendable {
     _ name: String, isBatch: Bool, _ arguments: [String], _ largest: Int,
     _ place: StartedProgram.Place
   ) throws(SystemCallError) -> Outcome {
-    let common = ["--quiet", "--yes", "--compress-algo=none", "--no-encrypt-to"]
+    // Without pass's --quiet, with which gpg does not report why a key was of no use.
+    let common = ["--yes", "--compress-algo=none", "--no-encrypt-to"]
     var program = LimitedProgram(
       name,
-      options + common + (isBatch ? ["--batch", "--use-agent"] : []) + ["--status-fd", "3"]
+      // First, so that gpg also reports an option that it does not take.
+      ["--status-fd", "3"] + options + common + (isBatch ? ["--batch", "--use-agent"] : [])
         + arguments,
       largestOutputByteCount: largest, timeout: Self.timeout)
     program.environment = environment

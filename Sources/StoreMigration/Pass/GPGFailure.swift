@@ -31,6 +31,12 @@ struct GPGFailure {
     } else if !status.recipients.isEmpty, status.usableKeys.isEmpty {
       let keys = Set(status.recipients).sorted().joined(separator: " or ")
       self.init("it is encrypted for the key \(keys), whose secret key gpg does not have", .file)
+    } else if !status.keyErrors.isEmpty {
+      self.init("it is damaged, or the key is not the right one: \(complaint.lastButOne)", .file)
+    } else if status.recipients.isEmpty, status.takesPassphrase || status.startedPinentry {
+      self.init(
+        "it is encrypted with a passphrase of its own, which gpg did not get; open it with pass "
+          + "show", .file)
     } else if status.recipients.isEmpty, status.hasNoData {
       self.init("it is not a file that gpg encrypted, or the beginning of one", .file)
     } else {
@@ -46,8 +52,13 @@ struct GPGFailure {
     // What gpg says of its last key; the line behind it says only that no key opened the file.
     let cause = complaint.lastButOne
     let remedy =
-      "; open one of these files with pass show where it can be given, and then import again "
-      + "while gpg-agent keeps it"
+      "; give it once with pass show in a terminal, and import again: gpg-agent keeps it for a while"
+    if status.keyErrors.contains(where: \.lacksPinentry) {
+      return GPGFailure(
+        "gpg could not ask for the passphrase of \(key): \(cause); install pinentry-curses, or "
+          + "correct pinentry-program in gpg-agent.conf and run gpgconf --kill gpg-agent",
+        .keys(keys))
+    }
     if status.keyErrors.contains(where: \.isCancellation) {
       return GPGFailure("the passphrase of \(key) was not given: \(cause)" + remedy, .keys(keys))
     }
@@ -61,9 +72,10 @@ struct GPGFailure {
     if status.keyErrors.contains(where: \.isFailedService) {
       return GPGFailure("gpg could not use the secret part of \(key): \(cause)", .keys(keys))
     }
-    guard isHidden, status.startedPinentry else { return nil }
+    // gpg reports no error for hidden keys, and for no key if gpg.conf makes it quiet.
+    guard status.startedPinentry, status.keyErrors.isEmpty else { return nil }
     return GPGFailure(
-      "gpg asked for the passphrase of a key, and did not get it or opened nothing with it"
+      "gpg asked for the passphrase of \(key), and did not get it or opened nothing with it"
         + remedy, .keys(keys))
   }
 }

@@ -14,6 +14,8 @@ struct GPGStatus {
   private(set) var startedPinentry = false
   /// Whether gpg itself wanted to ask for the passphrase of a key.
   private(set) var neededPassphrase = false
+  /// Whether a passphrase of the file itself opens it.
+  private(set) var takesPassphrase = false
   /// Whether something in the file is not OpenPGP.
   private(set) var hasNoData = false
   /// Whether gpg does not take its options.
@@ -43,6 +45,7 @@ struct GPGStatus {
       case "DECRYPTION_KEY": foundKey = true
       case "PINENTRY_LAUNCHED": startedPinentry = true
       case "NEED_PASSPHRASE": neededPassphrase = true
+      case "NEED_PASSPHRASE_SYM": takesPassphrase = true
       case "NODATA": hasNoData = true
       case "FAILURE" where first == "option-parser": refusedOptions = true
       case "ERROR" where first == "add_keyblock_resource": lacksKeyring = true
@@ -72,7 +75,9 @@ struct GPGError: Equatable {
   var isWrongPassphrase: Bool { code == 11 || code == 87 }
   /// Whether the passphrase could not be asked for: there is no program for it, or no terminal, or
   /// no answer in time.
-  var isFailedQuestion: Bool { source == 5 || [62, 85, 86].contains(code) }
+  var isFailedQuestion: Bool { source == 5 || code == 62 || code == 86 || lacksPinentry }
+  /// Whether there is no program that asks for passphrases.
+  var lacksPinentry: Bool { code == 85 }
   /// Whether the agent, the smart card of the key or its reader failed, or the card takes no more
   /// guesses.
   var isFailedService: Bool {
