@@ -32,7 +32,8 @@ struct PasswordStoreClues {
       ? "this directory of pass has no entry" : "this is not a directory of pass: it has no entry"
     return StoreError(
       .undecodable, store: store,
-      reason: "\(what), and \(omissions.count) other files or directories\(example)",
+      reason: "\(what), and \(omissions.count) other "
+        + (omissions.count == 1 ? "file or directory" : "files or directories") + example,
       remedy: isOfPass ? nil : "Give the directory that pass ls shows")
   }
 }

@@ -7,7 +7,7 @@ enum OtherProgramsArticle {
     let path: String
   }
 
-  private static let path =
+  static let path =
     "\(SourceDirectory.path)/Sources/SessionTools/SessionTools.docc/OtherPrograms.md"
 
   /// Returns the content of a file as the article shows it, with this build's tool in it.
