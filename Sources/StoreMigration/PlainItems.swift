@@ -61,8 +61,15 @@ package enum PlainItems {
     _ lines: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
     var items: [StoreKey: SecretBytes] = [:]
-    let texts = lines.copyBytes().split(
-      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    var bytes = lines.copyBytes()[...]
+    guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
+      throw StoreError(
+        .undecodable, store: name, reason: "it is UTF-16, and JSON Lines are UTF-8",
+        remedy: "Convert it first: iconv -f UTF-16 -t UTF-8")
+    }
+    // The mark that programs of Windows put before UTF-8.
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
+    let texts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (number, text) in texts.enumerated() where !text.allSatisfy(\.isWhitespaceOfJSON) {
       let (key, value) = try item(Data(text), name: "\(name), line \(number + 1)")
       guard items.updateValue(value, forKey: key) == nil else {

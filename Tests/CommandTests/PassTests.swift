@@ -62,8 +62,12 @@ import Testing
     return lines.split(separator: "\n").count
   }
 
-  @Test func `pinentry asks on the terminal of the import, without GPG_TTY`() throws {
-    let terminal = try PseudoTerminal(tool, "import", "vault", "pass:")
+  @Test(arguments: [nil, "not a tty", "/dev/pts/99999"])
+  func `pinentry asks on the terminal of the import, if GPG_TTY names none`(
+    _ variable: String?
+  ) throws {
+    let terminal = try PseudoTerminal(
+      tool, "import", "vault", "pass:", environment: variable.map { ["GPG_TTY": $0] } ?? [:])
     #expect(terminal.shows("Passphrase:"))
     terminal.type("geheim\r")
     #expect(terminal.end() == 0)
@@ -198,6 +202,24 @@ import Testing
     let outcome = try importing("vault pass:", ["PATH": tool["bin"]])
     #expect(outcome.complaint.contains("gpg is not installed. Install it: apt-get install gnupg"))
     #expect(outcome.status != 0)
+  }
+
+  @Test func `a store that gopass mounts is named, with the link that lets it be migrated`() throws {
+    try run(
+      """
+      mkdir -p home/.config/gopass root; mv home/.password-store work; touch root/.gpg-id
+      printf '[mounts]\n\tpath = %s/root\n[mounts "work"]\n\tpath = %s/work\n' "$PWD" "$PWD" \
+        > home/.config/gopass/config
+      """)
+    try answerPinentry(with: "echo D geheim; echo OK")
+    let missing = try importing()
+    #expect(missing.complaint.contains("gopass has a store here: pass:\(tool["root"])"))
+    let complaint = try importing("vault pass:root").complaint
+    let start = try #require(complaint.firstRange(of: "link it: ")).upperBound
+    let end = try #require(complaint[start...].firstIndex(of: "\n"))
+    try run(String(complaint[start..<end].dropLast()))
+    #expect(try importing("vault pass:root").status == 0)
+    #expect(try run("session-tools list vault").text.contains("work/web/x"))
   }
 
   @Test func `an empty PASSWORD_STORE_DIR counts as absent`() throws {

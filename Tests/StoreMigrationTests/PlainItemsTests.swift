@@ -22,6 +22,16 @@ import Testing
     #expect(try items(end).isEmpty)
   }
 
+  @Test func `the mark before UTF-8 is skipped, and UTF-16 is named`() throws {
+    let line = #"{"service":"s","identifier":"a","value":"\u{FEFF}1"}"#
+    #expect(try items("\u{FEFF}" + line + "\r\n") == ["a": "\u{FEFF}1"])
+    #expect(try items("\u{FEFF}\r\n").isEmpty)
+    let units = line.utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
+    let wide = SecretBytes([0xFF, 0xFE] + units)
+    let error = #expect(throws: StoreError.self) { try PlainItems.items(wide, name: "lines") }
+    #expect(error?.description.contains("iconv -f UTF-16 -t UTF-8") == true)
+  }
+
   @Test(arguments: [
     (#"{"service":"s","identifier":"a","value":"1","notes":"lost"}"#, "the member notes is unknown"),
     (#"{"service":"s","identifer":"a","value":"1"}"#, "the member identifer is unknown"),

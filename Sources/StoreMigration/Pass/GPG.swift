@@ -24,10 +24,13 @@ struct GPG: Sendable {
     // pass leaves this to the shell, which knows no quotes there.
     options = (variables["PASSWORD_STORE_GPG_OPTS"] ?? "").unicodeScalars
       .split { $0 == " " || $0 == "\t" || $0 == "\n" }.map { String($0) }
-    // gpg's agent runs in a session of its own, and finds a person's terminal only by its name.
+    // gpg's agent runs in a session of its own, and finds a person's terminal only by its name. A
+    // shell without a terminal makes the variable "not a tty", and tmux keeps it when the terminal
+    // is gone.
     let terminal = variables["GPG_TTY"] ?? ""
     environment =
-      terminal.isEmpty ? CurrentProcess.terminalName.map { ["GPG_TTY": $0] } ?? [:] : [:]
+      terminal.hasPrefix("/") && FileManager.default.fileExists(atPath: terminal)
+      ? [:] : CurrentProcess.terminalName.map { ["GPG_TTY": $0] } ?? [:]
     usesAgentByVariable = !(variables["GPG_AGENT_INFO"] ?? "").isEmpty
   }
 

@@ -5,11 +5,11 @@ import SessionToolsBase
 ///
 /// Their files are those of `pass`. gopass keeps the list in its own configuration, in the format
 /// of git's, and before version 1.15 in YAML.
-struct GopassStores {
+package struct GopassStores {
   /// The path of its root; `nil` if the configuration names none.
-  private(set) var root: String?
+  package private(set) var root: String?
   /// The paths of the stores that it mounts, by their names.
-  private(set) var mounts: [String: String] = [:]
+  package private(set) var mounts: [String: String] = [:]
 
   /// Returns what to do where there is no directory of `pass`.
   static var remedyForMissingStore: String {
@@ -31,10 +31,14 @@ struct GopassStores {
       let place = "\(path)/\(name)"
       // A link is followed, so that its entries have the names that gopass shows.
       guard place.withoutLinks != mount.withoutLinks else { return nil }
+      let isTaken = FileManager.default.fileExists(atPath: place)
       return Omission(
         name,
-        reason: "gopass mounts another store here; to migrate it under this name, link it: "
-          + "ln -sT \(mount.shellQuoted) \(place.shellQuoted)")
+        reason: isTaken
+          ? "gopass mounts another store over this; migrate it by itself: "
+            + "pass:\(mount)".shellQuoted
+          : "gopass mounts another store here; to migrate it under this name, link it: "
+            + "ln -sT \(mount.shellQuoted) \(place.shellQuoted)")
     }
   }
 
@@ -60,7 +64,7 @@ struct GopassStores {
   private init() {}
 
   /// Reads the configuration of version 1.15 and later.
-  init(configuration text: String) {
+  package init(configuration text: String) {
     var section: String?
     var name: String?
     for line in text.split(separator: "\n").map(\.trimmed) {
@@ -75,7 +79,7 @@ struct GopassStores {
   }
 
   /// Reads the configuration of earlier versions: `path: ROOT`, and below `mounts:`, `NAME: PATH`.
-  init(yaml text: String) {
+  package init(yaml text: String) {
     var isInMounts = false
     for line in text.split(separator: "\n") {
       let isNested = line.hasPrefix(" ")
