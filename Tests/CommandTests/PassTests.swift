@@ -176,8 +176,9 @@ import Testing
   @Test func `gpg2 is preferred, as by pass, and variables that are not UTF-8 stay`() throws {
     try run(
       """
-      mkdir bin; printf '#!/bin/sh\\necho "$ODD" > \(tool.path)/odd\\necho "$*" > \(tool.path)/words\\n\
-      exec /usr/bin/gpg --pinentry-mode loopback --passphrase geheim "$@"\\n' > bin/gpg2
+      mkdir bin; printf '#!/bin/sh\\necho "$ODD" > %s/odd\\necho "$*" > %s/words\\n\
+      exec /usr/bin/gpg --pinentry-mode loopback --passphrase geheim "$@"\\n' "$PWD" "$PWD" \
+        > bin/gpg2
       chmod +x bin/gpg2
       export ODD=$'caf\\xe9'; PATH=$PWD/bin:$PATH session-tools import vault pass:
       test "$(cat odd)" = $'caf\\xe9'; grep -q -e '--batch --use-agent .*--decrypt' words
@@ -204,7 +205,8 @@ import Testing
     #expect(outcome.status != 0)
   }
 
-  @Test func `a store that gopass mounts is named, with the link that lets it be migrated`() throws {
+  @Test func `a store that gopass mounts is named, with the link that lets it be migrated`() throws
+  {
     try run(
       """
       mkdir -p home/.config/gopass root; mv home/.password-store work; touch root/.gpg-id

@@ -64,7 +64,8 @@ import Testing
     #expect(outcome.text.contains("ssh-ed25519") && outcome.text.contains("SSH SIGNATURE"))
   }
 
-  @Test func `a wrong passphrase ends ssh-add, instead of being asked for again and again`() throws {
+  @Test func `a wrong passphrase ends ssh-add, instead of being asked for again and again`() throws
+  {
     try store("Enter passphrase for /home/ada/.ssh/id_ed25519: ")
     let outcome = try run(
       """

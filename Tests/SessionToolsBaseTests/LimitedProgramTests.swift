@@ -93,6 +93,37 @@ import Testing
     #expect(try text(run("setsid sleep 300 & echo out")) == "out\n")
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `a report is read beside the output, up to its limit`() throws {
+    let program = LimitedProgram(
+      "sh", ["-c", "echo first >&3; head -c 1000000 /dev/zero >&3; echo out; echo bad >&2"],
+      largestOutputByteCount: 1000, timeout: .seconds(60))
+    let (ending, report) = try program.runForReport()
+    #expect(text(ending) == "out\n")
+    #expect(report.hasPrefix("first\n") && report.utf8.count == 1 << 16)
+    let silent = LimitedProgram(
+      "sh", ["-c", "exec 3>&-; echo out"], largestOutputByteCount: 9, timeout: .seconds(60))
+    #expect(try silent.runForReport().report.isEmpty)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a program that is stopped, as by asking on the terminal from the background, is ended`()
+    throws
+  {
+    guard case .wantedTerminal = try run("kill -STOP $$") else {
+      Issue.record("it ended")
+      return
+    }
+  }
+
+  @Test func `variables are added to those of this process`() throws {
+    var program = LimitedProgram(
+      "sh", ["-c", "echo $ADDED; test -n \"$PATH\" && env | grep -c ^ADDED="],
+      largestOutputByteCount: 1000, timeout: .seconds(60))
+    program.environment = ["ADDED": "value"]
+    #expect(text(try program.run()) == "value\n1\n")
+  }
+
   @Test func `a missing program is reported as such`() {
     let program = LimitedProgram(
       "no-such-program-here", [], largestOutputByteCount: 1, timeout: .seconds(1))

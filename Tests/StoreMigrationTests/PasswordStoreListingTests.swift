@@ -47,8 +47,8 @@ import Testing
   @Test func `every file that is not an entry is named with its reason`() throws {
     try sh(
       """
-      cd store; mkdir web x.gpg; touch ok.gpg web/a.age web/b.asc c.GPG notes.txt README x.gpg/in.gpg
-      touch .stignore web/.extensions
+      cd store; mkdir web x.gpg; touch ok.gpg web/a.age web/b.asc c.GPG notes.txt README
+      touch x.gpg/in.gpg .stignore web/.extensions
       mkfifo pipe.gpg; ln -s nothing gone.gpg; ln -s self self; ln -s ok.gpg alias.gpg
       """)
     let (names, omitted) = try list()
@@ -73,7 +73,9 @@ import Testing
       ln -s ../../elsewhere ../team/deep/more
       """)
     let shown = try Program.outcome(
-      of: ["/bin/bash", "-ec", "find -L . -name '*.gpg' | sed 's,^./,,; s,.gpg$,,' | LC_ALL=C sort"],
+      of: [
+        "/bin/bash", "-ec", "find -L . -name '*.gpg' | sed 's,^./,,; s,.gpg$,,' | LC_ALL=C sort",
+      ],
       in: root, environment: ["PATH": "/usr/bin:/bin"])
     let (names, omitted) = try list()
     #expect(names == shown.text.split(separator: "\n").map(String.init))
@@ -93,7 +95,7 @@ import Testing
   }
 
   @Test func `a name that is not UTF-8 comes with the command that renames it`() throws {
-    try sh(#"cd store; mkdir w; touch ok.gpg w/$'caf\xe9.gpg'; mkdir $'d\xfcr'; touch $'d\xfcr'/x.gpg"#)
+    try sh(#"cd store; mkdir w $'d\xfcr'; touch ok.gpg w/$'caf\xe9.gpg' $'d\xfcr'/x.gpg"#)
     let omitted = try list().omitted
     #expect(omitted.keys.sorted() == [#"d\xFCr"#, #"w/caf\xE9.gpg"#])
     for reason in omitted.values {

@@ -16,7 +16,8 @@ import Testing
 
   @Test(arguments: ["\n", "\r\n", "\n\n", "\r\n \t\r\n", " \n"])
   func `lines may end as in any system, and empty ones are skipped`(_ end: String) throws {
-    let lines = #"{"service":"s","identifier":"a","value":"1"}"# + end
+    let lines =
+      #"{"service":"s","identifier":"a","value":"1"}"# + end
       + #" {"identifier":"b","service":"s","group":null,"value":"a\u0022,\u007b"} "# + end
     #expect(try items(lines) == ["a": "1", "b": "a\",{"])
     #expect(try items(end).isEmpty)
@@ -33,10 +34,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"service":"s","identifier":"a","value":"1","notes":"lost"}"#, "the member notes is unknown"),
+    (#"{"service":"s","identifier":"a","value":"1","notes":"lost"}"#, "member notes is unknown"),
     (#"{"service":"s","identifer":"a","value":"1"}"#, "the member identifer is unknown"),
     (#"{"service":"s","identifier":"a","value":"1","more":{"value":["x"]}}"#, "more is unknown"),
-    (#"{"service":"s","identifier":"a","value":"1","value":"2"}"#, "the member value is there twice"),
+    (#"{"service":"s","identifier":"a","value":"1","value":"2"}"#, "value is there twice"),
     (#"{"service":"s","identifier":"a","value":"1","val\u0075e":"1"}"#, "value is there twice"),
     (#"{"service":"s","x\u001b":"a","value":"1"}"#, #"the member x\u{1b} is unknown"#),
     (#"{"service":"s","identifier":"a","value":"1","base64":"MQ=="}"#, "both value and base64"),

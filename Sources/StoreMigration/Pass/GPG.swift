@@ -41,6 +41,7 @@ struct GPG: Sendable {
   ///   - largest: The most bytes of its output.
   ///   - place: Where it runs. Only in the foreground can it ask on the terminal itself; its agent
   ///     can always.
+  /// - Returns: How it ended, and its report.
   /// - Throws: `posix_spawnp` with its error, and what making a connection to it throws.
   func run(
     _ arguments: [String], largestOutputByteCount largest: Int,

@@ -52,7 +52,7 @@ struct GPGFailure {
     // What gpg says of its last key; the line behind it says only that no key opened the file.
     let cause = complaint.lastButOne
     let remedy =
-      "; give it once with pass show in a terminal, and import again: gpg-agent keeps it for a while"
+      "; give it once with pass show in a terminal, and import again: gpg-agent keeps it a while"
     if status.keyErrors.contains(where: \.lacksPinentry) {
       return GPGFailure(
         "gpg could not ask for the passphrase of \(key): \(cause); install pinentry-curses, or "

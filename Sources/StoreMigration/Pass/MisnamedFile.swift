@@ -22,7 +22,9 @@ struct MisnamedFile {
     var rest = path[...]
     while !rest.isEmpty {
       // The longest beginning that is UTF-8; a name has at most 255 bytes.
-      let count = (0...rest.count).last { String(validating: rest.prefix($0), as: UTF8.self) != nil }
+      let count = (0...rest.count).last { count in
+        String(validating: rest.prefix(count), as: UTF8.self) != nil
+      }
       let valid = rest.prefix(count ?? 0)
       shown += String(decoding: valid, as: UTF8.self)
       rest = rest.dropFirst(valid.count)
@@ -44,7 +46,8 @@ struct MisnamedFile {
   /// Returns bytes as a shell reads them back.
   private static func quoted(_ bytes: [UInt8]) -> String {
     let escaped = bytes.map { byte in
-      let isPlain = (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "'")
+      let isPlain =
+        (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "'")
         && byte != UInt8(ascii: "\\")
       if isPlain { return String(UnicodeScalar(byte)) }
       let digits = String(byte, radix: 8)

@@ -28,6 +28,7 @@ package enum PasswordStore {
   /// passphrase was not given, no further file is tried for which that key is needed.
   ///
   /// - Parameter path: The directory.
+  /// - Returns: The items.
   package static func items(at path: String = standardPath) -> ReadOnlyItems {
     // The path may be a link to a directory that is synchronized with other machines.
     let path = path.withoutLinks

@@ -46,7 +46,7 @@ struct PasswordStoreListing {
     clues.error(store: root, omissions: omissions)
   }
 
-  /// - Parameter directory: Its path below the root, empty or with a slash at its end.
+  /// Walks through a directory, whose path below the root is empty or has a slash at its end.
   private mutating func walk(
     _ content: DirectoryContent, at directory: String, ancestors: Set<FileIdentity>
   ) throws(StoreError) {
