@@ -74,11 +74,19 @@ import Testing
     #expect(terminal.text.contains("2 items migrated and compared, 0 failed"))
   }
 
-  @Test func `gpg itself asks on the terminal where its agent may not`() throws {
+  @Test(arguments: ["options", "gpg.conf"])
+  func `gpg itself asks on the terminal where its agent may not`(_ place: String) async throws {
+    var environment: [String: String] = [:]
+    if place == "options" {
+      environment["PASSWORD_STORE_GPG_OPTS"] = "--pinentry-mode loopback"
+    } else {
+      try run("echo pinentry-mode loopback > home/.gnupg/gpg.conf")
+    }
     let terminal = try PseudoTerminal(
-      tool, "import", "vault", "pass:",
-      environment: ["PASSWORD_STORE_GPG_OPTS": "--pinentry-mode loopback"])
+      tool, "import", "vault", "pass:", environment: environment)
     #expect(terminal.shows("Enter passphrase:"))
+    // gpg discards what was typed before it hid it.
+    try await wait(until: "gpg reads") { !terminal.echoes }
     terminal.type("geheim\r")
     #expect(terminal.end() == 0)
     #expect(terminal.text.contains("2 items migrated and compared, 0 failed"))
@@ -199,8 +207,11 @@ import Testing
   }
 
   @Test func `a machine without gpg says so`() throws {
-    try run("mkdir bin; ln -s $(command -v session-tools) bin/session-tools")
-    let outcome = try importing("vault pass:", ["PATH": tool["bin"]])
+    let outcome = try tool.run(
+      """
+      mkdir bin && ln -s $(command -v session-tools) bin/session-tools
+      PATH=$PWD/bin session-tools import vault pass:
+      """)
     #expect(outcome.complaint.contains("gpg is not installed. Install it: apt-get install gnupg"))
     #expect(outcome.status != 0)
   }

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func `the mark before UTF-8 is skipped, and UTF-16 is named`() throws {
-    let line = #"{"service":"s","identifier":"a","value":"\u{FEFF}1"}"#
+    let line = #"{"service":"s","identifier":"a","value":"\#u{FEFF}1"}"#
     #expect(try items("\u{FEFF}" + line + "\r\n") == ["a": "\u{FEFF}1"])
     #expect(try items("\u{FEFF}\r\n").isEmpty)
     let units = line.utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }

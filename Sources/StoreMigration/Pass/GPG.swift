@@ -17,6 +17,9 @@ struct GPG: Sendable {
   private let environment: [String: String]
   private let usesAgentByVariable: Bool
 
+  /// Whether the options make gpg ask for passphrases itself, on the terminal.
+  var asksItself: Bool { options.contains { $0.contains("loopback") } }
+
   /// Describes how to run gpg.
   ///
   /// - Parameter variables: The environment of this process.

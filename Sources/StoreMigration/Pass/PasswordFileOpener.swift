@@ -24,8 +24,14 @@ final class PasswordFileOpener: Sendable {
   private static let largestValueByteCount = SealedFileStore.largestValueByteCount
   private static let largestListByteCount = 1 << 24
 
-  private let gpg = GPG()
-  private let state = Mutex(State())
+  private let gpg: GPG
+  private let state: Mutex<State>
+
+  init() {
+    gpg = GPG()
+    // gpg.conf may want that too; then gpg is found out to wait for the terminal, and run again.
+    state = Mutex(State(needsForeground: gpg.asksItself))
+  }
 
   /// Returns the content of a file.
   ///
