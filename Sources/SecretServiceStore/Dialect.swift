@@ -12,6 +12,9 @@ extension ForeignSecretServiceItems {
     let attributes: [String: String]
     /// Returns the item's name here; `nil` when the attributes are not the program's.
     let key: @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
+    /// Returns whether an item is the program's for certain, so that one without a name here is
+    /// reported.
+    var owns: @Sendable (_ attributes: [String: String]) -> Bool = { _ in false }
 
     /// Describes a program's items.
     ///
@@ -32,11 +35,16 @@ extension ForeignSecretServiceItems {
 }
 
 extension ForeignSecretServiceItems.Dialect {
-  /// Python's `keyring`: service and user name.
-  public static let pythonKeyring = Self(
-    name: "python-keyring", attributes: ["application": "Python keyring library"]
-  ) { attributes throws(StoreError) in
-    try key(attributes, service: "service", identifier: "username")
+  /// Python's `keyring`: service and user name, also in its scheme for KeePassXC.
+  ///
+  /// Source: keyring/backends/SecretService.py and keyring/backend.py (`SchemeSelectable`) in
+  /// https://github.com/jaraco/keyring.
+  public static let pythonKeyring = owning(name: "python-keyring") { attributes in
+    // The second is that of versions before 8.
+    ["Python keyring library", "python-keyring"].contains(attributes["application"])
+  } key: { attributes throws(StoreError) in
+    if let key = try key(attributes, service: "service", identifier: "username") { return key }
+    return try key(attributes, service: "Title", identifier: "UserName")
   }
 
   /// `go-keyring`, as in GitHub's `gh`: service and user name, and nothing else.
@@ -47,9 +55,9 @@ extension ForeignSecretServiceItems.Dialect {
   }
 
   /// Rust's `keyring`: service, user name, and the target as access group unless it is the default.
-  public static let rustKeyring = Self(name: "keyring-rs", attributes: [:]) {
-    attributes throws(StoreError) in
-    guard attributes["application"]?.hasPrefix("rust-keyring") == true else { return nil }
+  public static let rustKeyring = owning(name: "keyring-rs") { attributes in
+    attributes["application"]?.hasPrefix("rust-keyring") == true
+  } key: { attributes throws(StoreError) in
     let target = attributes["target"] ?? ""
     return try key(
       attributes, service: "service", identifier: "username",
@@ -67,15 +75,15 @@ extension ForeignSecretServiceItems.Dialect {
   ///
   /// A slash or percent sign in the user name is percent-encoded. The value is the secret as git
   /// keeps it: the password, and perhaps more lines.
-  public static let git = Self(name: "git", attributes: [:]) {
-    attributes throws(StoreError) in
+  public static let git = owning(name: "git") { attributes in
     // Up to git 2.40 the schema is that of all network passwords; git's are those for the web.
     switch attributes["xdg:schema"] {
-    case "org.git.Password": break
+    case "org.git.Password": true
     case "org.gnome.keyring.NetworkPassword":
-      guard ["http", "https"].contains(attributes["protocol"]) else { return nil }
-    default: return nil
+      ["http", "https"].contains(attributes["protocol"])
+    default: false
     }
+  } key: { attributes throws(StoreError) in
     guard let scheme = attributes["protocol"], let server = attributes["server"] else { return nil }
     let port = attributes["port"].map { $0 == "0" ? "" : ":\($0)" } ?? ""
     return try GitItemName(
@@ -85,9 +93,9 @@ extension ForeignSecretServiceItems.Dialect {
 
   /// Docker's `docker-credential-secretservice`: service `docker`, user name and server as
   /// identifier.
-  public static let docker = Self(
-    name: "docker", attributes: ["docker_cli": "1"]
-  ) { attributes throws(StoreError) in
+  public static let docker = owning(name: "docker", attributes: ["docker_cli": "1"]) { _ in
+    true
+  } key: { attributes throws(StoreError) in
     guard let server = attributes["server"], let user = attributes["username"] else { return nil }
     return try DockerItemName(user: user, server: server).key()
   }
@@ -98,17 +106,13 @@ extension ForeignSecretServiceItems.Dialect {
   /// attributes, such as `host=example.com, user=me`, with a backslash before a comma, an equals
   /// sign or a backslash within them. Items of programs that leave no attribute of their own, such
   /// as `go-keyring`, look the same.
-  public static let secretTool = Self(name: "secret-tool", attributes: [:]) {
-    attributes throws(StoreError) in
+  public static let secretTool = owning(name: "secret-tool") { attributes in
     // `secret-tool` writes a schema only when it is given one.
-    guard [nil, "org.freedesktop.Secret.Generic"].contains(attributes["xdg:schema"]),
-      !attributes.keys.contains(where: { $0.hasPrefix("session-tools:") })
-    else { return nil }
-    for other in [pythonKeyring, rustKeyring, docker] {
-      let isOther = other.attributes.allSatisfy { attributes[$0.key] == $0.value }
-      if isOther, try other.key(attributes) != nil { return nil }
-    }
-    return try key(of: attributes, otherwise: "secret-tool")
+    [nil, "org.freedesktop.Secret.Generic"].contains(attributes["xdg:schema"])
+      && !attributes.keys.contains { $0.hasPrefix("session-tools:") }
+      && ![pythonKeyring, rustKeyring, docker].contains { $0.takes(attributes) }
+  } key: { attributes throws(StoreError) in
+    try key(of: attributes, otherwise: "secret-tool")
   }
 
   /// Returns a name that contains all attributes, whichever program made the item.
@@ -127,6 +131,29 @@ extension ForeignSecretServiceItems.Dialect {
 
   private static func escaped(_ text: String) -> String {
     String(text.flatMap { "\\,=".contains($0) ? ["\\", $0] : [$0] })
+  }
+
+  /// Describes a program whose items are recognized by their attributes, also without a name here.
+  private static func owning(
+    name: String, attributes: [String: String] = [:],
+    _ owns: @escaping @Sendable ([String: String]) -> Bool,
+    key: @escaping @Sendable ([String: String]) throws(StoreError) -> StoreKey?
+  ) -> Self {
+    var dialect = Self(name: name, attributes: attributes) { given throws(StoreError) in
+      owns(given) ? try key(given) : nil
+    }
+    dialect.owns = owns
+    return dialect
+  }
+
+  /// Returns whether an item has a name in this dialect, which need not be valid.
+  func takes(_ given: [String: String]) -> Bool {
+    guard attributes.allSatisfy({ given[$0.key] == $0.value }) else { return false }
+    do throws(StoreError) {
+      return try key(given) != nil
+    } catch {
+      return true
+    }
   }
 
   /// All dialects defined here.

@@ -4,7 +4,7 @@ import Synchronization
 /// The items of another program in the Secret Service, for reading and migrating them.
 ///
 /// Every change is refused, because the other program may not understand it. An item whose name is
-/// not valid here is not listed, and a migration reports why.
+/// not valid here, or that has the name of a newer item, is not listed, and a migration reports why.
 public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretStore,
   MigratableStore
 {
@@ -63,15 +63,19 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
 
   /// Returns the names of the items.
   ///
-  /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``; `invalidName` for an item whose
-  ///   name is not valid here.
+  /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``; `invalidName` for an item that
+  ///   cannot be listed.
   public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
     let found = try await found()
-    if let damage = found.damage { throw damage }
+    if let omission = found.omissions.first {
+      throw StoreError(
+        .invalidName, store: "\(dialect.name) items",
+        reason: "\(omission.name) cannot be listed: \(omission.reason)")
+    }
     return found.keys.filter { namespace == nil || $0.namespace == namespace }
   }
 
-  /// Returns the names of the items, and an error for one that has no valid name here; blocks.
+  /// Returns the names of the items, and what they leave out; blocks.
   ///
   /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``.
   package func listing() throws(StoreError) -> StoreListing {
@@ -79,24 +83,68 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   }
 
   private func found() async throws(StoreError) -> StoreListing {
-    var found: [StoreKey: [String]] = [:]
-    var attributesOfFound: [StoreKey: [String: String]] = [:]
-    var damage: StoreError?
-    for (path, attributes) in try await store.foreignItems(with: dialect.attributes) {
+    var found: [StoreKey: [FoundItem]] = [:]
+    var omissions: [Omission] = []
+    for item in try await store.foreignItems(with: dialect.attributes) {
       do throws(StoreError) {
-        guard let key = try dialect.key(attributes) else { continue }
-        found[key, default: []].append(path)
-        // Of duplicates of one item the newest counts; two different items with one name are an
-        // error.
-        if attributesOfFound.updateValue(attributes, forKey: key) ?? attributes != attributes {
-          damage = .sameName(key, store: dialect.name)
+        if let key = try dialect.key(item.attributes) {
+          found[key, default: []].append(item)
+        } else if dialect.owns(item.attributes) {
+          omissions.append(
+            try await omission(
+              item, "its attributes have no name for it; copy it by hand, with secret-tool search"))
         }
-      } catch {
-        damage = error
+      } catch let error where error.code == StoreError.invalidName {
+        omissions.append(try await omission(item, "\(error.reason); copy it by hand"))
       }
     }
-    paths.withLock { [found] in $0 = found }
-    return StoreListing(keys: found.keys.sorted(), damage: damage)
+    for (key, items) in found where items.count > 1 {
+      omissions += try await duplicates(of: key, among: items)
+    }
+    paths.withLock { [found] in $0 = found.mapValues { $0.map(\.path) } }
+    return StoreListing(
+      keys: found.keys.sorted(), omissions: omissions.sorted { $0.name < $1.name })
+  }
+
+  /// Returns what is left out of several items with one name, of which the newest counts.
+  ///
+  /// An older one with the same attributes and the same value has nothing else in it.
+  private func duplicates(
+    of key: StoreKey, among items: [FoundItem]
+  ) async throws(StoreError) -> [Omission] {
+    let paths = items.map(\.path)
+    let newest = try await store.perform { operation in
+      try await operation.provider.newest(of: paths, until: operation.deadline)
+    }
+    guard let kept = items.first(where: { $0.path == newest }) else { return [] }
+    var omissions: [Omission] = []
+    for item in items where item.path != kept.path {
+      if item.attributes == kept.attributes {
+        let older = try await store.foreignValue(of: [item.path]) { _ in true }
+        let newer = try await store.foreignValue(of: [kept.path]) { _ in true }
+        guard older != newer else { continue }
+      }
+      omissions.append(
+        try await omission(
+          item,
+          "a newer item would also be \(key), and only that one is read; copy this one by hand"))
+    }
+    return omissions
+  }
+
+  /// Describes an item by its label, which its program shows, or by the names of its attributes,
+  /// whose values may be as secret as notes.
+  private func omission(
+    _ item: FoundItem, _ reason: String
+  ) async throws(StoreError) -> Omission {
+    let label = try await store.perform { operation in
+      try await operation.provider.label(of: item.path, until: operation.deadline)
+    }
+    if let label, !label.isEmpty { return Omission(label, reason: reason) }
+    let names = item.attributes.keys.sorted().joined(separator: ", ")
+    return Omission(
+      "an item without a label", part: names.isEmpty ? nil : "attributes \(names)",
+      reason: reason)
   }
 
   /// The error that a change throws.
@@ -107,20 +155,26 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   }
 }
 
+/// An item in the service, of any program.
+struct FoundItem: Sendable {
+  let path: String
+  let attributes: [String: String]
+}
+
 extension SecretServiceStore {
   /// Returns the items with some attributes, and all attributes of each.
-  fileprivate func foreignItems(
+  func foreignItems(
     with attributes: [String: String]
-  ) async throws(StoreError) -> [(path: String, attributes: [String: String])] {
+  ) async throws(StoreError) -> [FoundItem] {
     try await perform { operation in
       let collection = try await operation.collection()
       try await operation.unlockIfLocked(collection)
-      var items: [(path: String, attributes: [String: String])] = []
+      var items: [FoundItem] = []
       for path in try await operation.items(with: attributes, in: collection) {
         guard
           let all = try await operation.provider.attributes(of: path, until: operation.deadline)
         else { continue }
-        items.append((path, all))
+        items.append(FoundItem(path: path, attributes: all))
       }
       return items
     }
@@ -138,13 +192,5 @@ extension SecretServiceStore {
       else { return nil }
       return try await operation.foreignSecret(of: path)
     }
-  }
-}
-
-extension StoreError {
-  /// Returns an error for two items of another program that would have the same name here.
-  package static func sameName(_ key: StoreKey, store: String) -> StoreError {
-    StoreError(
-      .alreadyExists, store: store, reason: "two different items would both be \(key)")
   }
 }

@@ -188,7 +188,7 @@ struct Operation: Sendable {
   func listing() async throws -> StoreListing {
     let collection = try await collection()
     var (keys, values): (Set<StoreKey>, [StoreKey: SecretBytes]) = ([], [:])
-    var damage: StoreError?
+    var omissions: [Omission] = []
     var others = try await items(
       with: ItemAttributes.inNamespace(nil, size: .large), in: collection)
     let small = try await lines(
@@ -206,10 +206,12 @@ struct Operation: Sendable {
       do {
         if let key = try await key(of: path, in: nil) { keys.insert(key) }
       } catch let error as StoreError {
-        damage = error
+        // The label has the names, and shows them even if the attributes do not.
+        let label = try await provider.label(of: path, until: deadline) ?? path
+        omissions.append(Omission(label, reason: "\(error.reason); remove it with the keyring's program"))
       }
     }
-    return StoreListing(keys: keys.sorted(), values: values, damage: damage)
+    return StoreListing(keys: keys.sorted(), values: values, omissions: omissions)
   }
 
   /// Returns the item in a line, which must be of a namespace if one is given.

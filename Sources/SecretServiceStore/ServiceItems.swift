@@ -65,6 +65,15 @@ extension Provider {
     }
   }
 
+  /// Returns the label of an item, which a person sees; `nil` when the item is gone.
+  func label(of path: String, until deadline: Deadline) async throws(DBusError) -> String? {
+    do throws(DBusError) {
+      return try await property("Label", of: path, .item, until: deadline).text
+    } catch let error where error.saysGone {
+      return nil
+    }
+  }
+
   /// Returns the most recently changed of some items with the same name.
   ///
   /// There are several only briefly, or after a program died in between.

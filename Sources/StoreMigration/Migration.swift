@@ -48,6 +48,9 @@ public struct Migration: Sendable {
   /// Called before every item: returns whether to stop there, so that the migration can be resumed
   /// or undone.
   public var isCancelled: @Sendable () -> Bool = { false }
+  /// Returns what a source that lists no items has in their place, such as the items of other
+  /// programs; it counts as left out.
+  package var foundInstead: @Sendable () throws(StoreError) -> [Omission] = { [] }
 
   /// Describes a migration; changes nothing.
   public init(
@@ -83,8 +86,19 @@ public struct Migration: Sendable {
   public func plan(
     progress: Progress? = nil, _ body: (MigrationPlan.Entry) throws(StoreError) -> Void
   ) throws(MigrationError) -> MigrationPlan {
+    try plan(progress: progress, body) { _ in }
+  }
+
+  /// Returns the plan, and passes on what it would do with each item, and what the source leaves
+  /// out.
+  ///
+  /// - Throws: As the public method, also with an error of the second closure.
+  package func plan(
+    progress: Progress? = nil, _ body: (MigrationPlan.Entry) throws(StoreError) -> Void,
+    omitted: (Omission) throws(StoreError) -> Void
+  ) throws(MigrationError) -> MigrationPlan {
     try storeErrors { () throws(StoreError) in
-      try MigrationEngine(self, newHeader(), progress).plan(body)
+      try MigrationEngine(self, newHeader(), progress).plan(body, omitted)
     }
   }
 

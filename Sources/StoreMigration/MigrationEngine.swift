@@ -22,14 +22,16 @@ struct MigrationEngine {
 
   var journal: MigrationJournal { migration.journal }
 
-  /// Plans the migration, and calls a closure with every item and the action for it.
+  /// Plans the migration, and calls one closure with every item and the action for it, and another
+  /// with everything that the source leaves out.
   ///
-  /// - Throws: As `Planner`; what the closure throws.
+  /// - Throws: As `Planner`; what the closures throw.
   func plan(
-    _ body: (MigrationPlan.Entry) throws(StoreError) -> Void
+    _ body: (MigrationPlan.Entry) throws(StoreError) -> Void,
+    _ omitted: (Omission) throws(StoreError) -> Void
   ) throws(StoreError) -> MigrationPlan {
     var planner = try Planner(migration, header.options, digester, progress)
-    while let entries = try planner.next() {
+    while let entries = try planner.next(omitted) {
       for entry in entries { try body(entry) }
     }
     return planner.plan
@@ -44,13 +46,18 @@ struct MigrationEngine {
   mutating func writePlan() throws(StoreError) -> (plan: MigrationPlan, last: [StoreChange]) {
     var planner = try Planner(migration, header.options, digester, progress)
     var last: [StoreChange] = []
-    while let entries = try planner.next() {
+    var omissions = OmissionList(journal)
+    while let entries = try planner.next({ omission throws(StoreError) in
+      try omissions.add(omission)
+    }) {
       guard planner.plan.conflictCount == 0 else { continue }
       try journal.store.apply(last)
       header.batchCount += 1
       last = try changes(for: entries)
     }
+    last += try omissions.remaining()
     header.itemCount = planner.plan.copiedCount
+    header.omittedCount = planner.plan.omittedCount
     header.damage = planner.plan.damage.map(MigrationJournal.StoredError.init)
     return (planner.plan, last)
   }
@@ -184,6 +191,30 @@ struct MigrationEngine {
       digester.digest(of: copy.target, item.value) == copy.digest
     else { return nil }
     return item.value
+  }
+}
+
+/// What a source leaves out, written to the journal a thousand at a time.
+private struct OmissionList {
+  private let journal: MigrationJournal
+  private var found: [Omission] = []
+  private var writtenCount = 0
+
+  init(_ journal: MigrationJournal) {
+    self.journal = journal
+  }
+
+  mutating func add(_ omission: Omission) throws(StoreError) {
+    found.append(omission)
+    guard found.count == MigrationJournal.largestOmittedCount else { return }
+    try journal.store.apply(remaining())
+    found = []
+    writtenCount += 1
+  }
+
+  /// Returns the change for those that are not written yet.
+  func remaining() throws(StoreError) -> [StoreChange] {
+    found.isEmpty ? [] : [try journal.change(of: found, writtenCount + 1)]
   }
 }
 

@@ -10,6 +10,7 @@ import SessionToolsBase
 /// - `kept 1/7` is the value that the target had under the name of the first batch's item 7.
 /// - `failed 1` has a bit for every item of the first batch that is not migrated, or was left by
 ///   undoing; `failed 1/7` is the reason.
+/// - `omitted 1`, `omitted 2`, … each list up to 1,000 things that the source has and leaves out.
 /// - `removed 1` has a bit for every item of the first batch that is removed from the source, or
 ///   about to be; `original 1/7` is the value that the source had, if the target has another.
 struct MigrationJournal: Sendable {
@@ -46,6 +47,8 @@ struct MigrationJournal: Sendable {
     var begunCount = 0
     /// The reason why the source could not list all its items, if it could not.
     var damage: StoredError?
+    /// How much the source has and leaves out; `nil` in the header of an earlier version.
+    var omittedCount: Int?
   }
 
   /// A change of the target that was begun; all earlier ones were made.
@@ -256,6 +259,41 @@ struct MigrationJournal: Sendable {
         try body(entry, outcome)
       }
     }
+  }
+
+  // MARK: Omissions
+
+  /// The largest number of things that one value lists.
+  static let largestOmittedCount = 1000
+
+  func change(
+    of omissions: [Omission], _ number: Int
+  ) throws(StoreError) -> StoreChange {
+    .put(try encode(omissions), for: try Self.omittedKey(number))
+  }
+
+  /// Calls a closure with everything that the source has and leaves out.
+  ///
+  /// - Throws: As reading the store; `corrupt`; what the closure throws.
+  func forEachOmission(
+    _ count: Int, _ body: (Omission) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var left = count
+    var number = 1
+    while left > 0 {
+      guard let value = try store.value(for: Self.omittedKey(number)),
+        let omissions = try? JSONDecoder().decode(
+          [Omission].self, from: Data(value.copyBytes())),
+        1...left ~= omissions.count
+      else { throw corrupt("list of what is left out") }
+      for omission in omissions { try body(omission) }
+      left -= omissions.count
+      number += 1
+    }
+  }
+
+  private static func omittedKey(_ number: Int) throws(StoreError) -> StoreKey {
+    try key("omitted \(number)")
   }
 
   // MARK: Closing

@@ -60,6 +60,17 @@ extension MigrationOptions {
         && (identifierPattern.map { Pattern($0).matches(key.identifier) } ?? true)
     }
 
+    /// Returns whether something that a source leaves out is of the selected items.
+    ///
+    /// Its part is taken for an identifier.
+    func contains(_ omission: Omission) -> Bool {
+      guard let name = omission.service else { return true }
+      return Self.isSame(name, ifGiven: service) && accessGroup == nil && install == nil
+        && (identifierPattern.map { pattern in
+          omission.part.map { Pattern(pattern).matches($0) } ?? true
+        } ?? true)
+    }
+
     private static func isSame(_ part: String?, ifGiven wanted: String?) -> Bool {
       guard let wanted else { return true }
       return part.map { $0.utf8.elementsEqual(wanted.utf8) } ?? false
@@ -122,6 +133,35 @@ extension MigrationOptions {
 }
 
 extension MigrationOptions.Selection {
+  /// Returns what a source leaves out of the selected items, or has instead if none is selected.
+  ///
+  /// - Parameters:
+  ///   - listing: The source's list.
+  ///   - foundInstead: Returns what a source that lists nothing has in place of items.
+  /// - Throws: What the closure throws.
+  package func omissions(
+    of listing: StoreListing, orInstead foundInstead: () throws(StoreError) -> [Omission]
+  ) throws(StoreError) -> [Omission] {
+    let omissions = listing.omissions.filter { contains($0) }
+    guard !listing.keys.contains(where: { contains($0) }) else { return omissions }
+    let others = listing.keys.filter { !$0.isReserved }
+    if let missed = missed(others.count + listing.omissions.count, such: others.first) {
+      return omissions + [missed]
+    }
+    guard omissions.isEmpty, listing.damage == nil else { return omissions }
+    return try foundInstead()
+  }
+
+  /// Returns a report that nothing is selected although a source has items; `nil` if it has none,
+  /// or everything is selected.
+  func missed(_ count: Int, such example: StoreKey?) -> Omission? {
+    guard count > 0, self != MigrationOptions.Selection() else { return nil }
+    let items = "\(count) \(count == 1 ? "item" : "items")"
+    let such = example.map { ", such as \($0)" } ?? ""
+    return Omission(
+      text, reason: "nothing in the source matches this, and it has \(items)\(such)")
+  }
+
   /// Which items these are, in words; two selections with the same words are the same.
   var text: String {
     let parts = [

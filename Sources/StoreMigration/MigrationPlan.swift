@@ -73,6 +73,8 @@ public struct MigrationPlan: Sendable {
   public private(set) var conflictCount = 0
   /// The name in the target of the first of these items.
   public private(set) var firstConflict: StoreKey?
+  /// How much the source has that its items leave out; nothing of it is migrated.
+  public internal(set) var omittedCount = 0
   /// The reason why the source may have more items than it can list; `nil` if the list is complete.
   public internal(set) var damage: StoreError?
   /// What protects the items in the source.
@@ -88,8 +90,8 @@ public struct MigrationPlan: Sendable {
     isWeaker = protections.isWeaker
   }
 
-  /// Whether every item is read and planned for.
-  package var isComplete: Bool { damage == nil && impossibleCount == 0 }
+  /// Whether every item is read and planned for, and the source has nothing else.
+  package var isComplete: Bool { damage == nil && impossibleCount == 0 && omittedCount == 0 }
 
   mutating func count(_ entry: Entry) {
     switch entry.action {

@@ -54,6 +54,8 @@ public struct MigrationReport: Sendable {
   public private(set) var migratedCount = 0
   /// How many items are not in the target, or not removed from the source, although they should be.
   public private(set) var failedCount = 0
+  /// How much the source has that its items leave out; see ``forEachOmission(_:)``.
+  public let omittedCount: Int
   /// How many of the migrated items the target had with the same value before.
   package private(set) var sameCount = 0
   /// How many of the migrated items replaced another value in the target.
@@ -79,6 +81,7 @@ public struct MigrationReport: Sendable {
   ) throws(StoreError) {
     (sourceDigest, targetDigest) = (source.hexadecimal, target.hexadecimal)
     damage = header.damage?.error
+    omittedCount = header.omittedCount ?? 0
     (before, after) = (protections.before, protections.after)
     self.journal = journal
     (digestKey, batchCount) = (header.digestKey, header.batchCount)
@@ -97,10 +100,13 @@ public struct MigrationReport: Sendable {
     (sameCount, replacedCount) = (counts.same, counts.replaced)
   }
 
-  /// Whether every item that was to be migrated was migrated, and the digests are equal.
+  /// Whether everything that the source has was migrated, and the digests are equal.
   public var isComplete: Bool {
-    failedCount == 0 && damage == nil && sourceDigest == targetDigest
+    failedCount == 0 && damage == nil && omittedCount == 0 && sourceDigest == targetDigest
   }
+
+  /// Whether no item of the source is selected, so that there is nothing to undo.
+  package var hasNoItems: Bool { batchCount == 0 }
 
   /// Calls a closure with every selected item and its outcome.
   ///
@@ -117,6 +123,21 @@ public struct MigrationReport: Sendable {
       try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in
         try body(Entry(source: entry.source, target: entry.target, outcome: outcome))
       }
+    }
+  }
+
+  /// Calls a closure with everything that the source has and its items leave out, in the order in
+  /// which the source listed it.
+  ///
+  /// It is read from the migration's journal, as ``forEachEntry(_:)`` does.
+  ///
+  /// - Throws: `nothingBegun` when the migration was closed, also if the journal has another one by
+  ///   now; `store`, also for an error of the closure.
+  public func forEachOmission(
+    _ body: (Omission) throws(StoreError) -> Void
+  ) throws(MigrationError) {
+    try journal.reading(digestKey) { () throws(StoreError) in
+      try journal.forEachOmission(omittedCount, body)
     }
   }
 }

@@ -15,6 +15,10 @@ struct Planner {
   private var keys: ArraySlice<StoreKey> = []
   private var reader: ValueReader
   private var seenCount = 0
+  /// How much the source has that is not the library's own, and how many items are selected.
+  private var (ownCount, selectedCount) = (0, 0)
+  /// The first item that is not selected.
+  private var firstOther: StoreKey?
   private var byteCount = 0
   /// Digests of the names that items get in the target; `nil` if no two can be the same.
   private var claimed: Set<ItemDigest>?
@@ -53,14 +57,17 @@ struct Planner {
 
   /// Plans the next items: up to 1,000, or about 4 MiB.
   ///
+  /// - Parameter omitted: Receives what the source leaves out, as it is found.
   /// - Returns: The items in the order of the source's list; `nil` behind the last one.
-  /// - Throws: As reading the stores as a whole; `cancelled`.
-  mutating func next() throws(StoreError) -> [MigrationPlan.Entry]? {
+  /// - Throws: As reading the stores as a whole; `cancelled`; what the closure throws.
+  mutating func next(
+    _ omitted: (Omission) throws(StoreError) -> Void
+  ) throws(StoreError) -> [MigrationPlan.Entry]? {
     // In order, each with the item to look for in the target unless its action is known.
     var found: [(entry: MigrationPlan.Entry?, item: Item?)] = []
     var foundByteCount = 0
     while found.count < MigrationBatch.largestCount,
-      foundByteCount < MigrationBatch.largestByteCount, let key = try nextKey()
+      foundByteCount < MigrationBatch.largestByteCount, let key = try nextKey(omitted)
     {
       guard !key.isReserved else {
         found.append((MigrationPlan.Entry(source: key, target: key, action: .leave), nil))
@@ -78,6 +85,7 @@ struct Planner {
       }
     }
     guard !found.isEmpty else {
+      for omission in try foundInstead() { try leaveOut(omission, omitted) }
       try migration.step(progress, .planning, seenCount, seenCount, byteCount)
       return nil
     }
@@ -86,17 +94,44 @@ struct Planner {
     return entries
   }
 
+  /// Returns what to report in place of items if there are none.
+  private func foundInstead() throws(StoreError) -> [Omission] {
+    guard selectedCount == 0 else { return [] }
+    if let missed = options.selection.missed(ownCount, such: firstOther) { return [missed] }
+    guard plan.omittedCount == 0, plan.damage == nil else { return [] }
+    return try migration.foundInstead()
+  }
+
+  private mutating func leaveOut(
+    _ omission: Omission, _ omitted: (Omission) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    plan.omittedCount += 1
+    try omitted(omission)
+  }
+
   /// Returns the next selected key, and reports the progress.
-  private mutating func nextKey() throws(StoreError) -> StoreKey? {
+  private mutating func nextKey(
+    _ omitted: (Omission) throws(StoreError) -> Void
+  ) throws(StoreError) -> StoreKey? {
     while true {
       while let key = keys.popFirst() {
         let total = max(pages.keyCount, seenCount + keys.count + 1)
         try migration.step(progress, .planning, seenCount, total, byteCount)
         seenCount += 1
-        if options.selection.contains(key) { return key }
+        if !key.isReserved { ownCount += 1 }
+        guard options.selection.contains(key) else {
+          if !key.isReserved { firstOther = firstOther ?? key }
+          continue
+        }
+        selectedCount += 1
+        return key
       }
       guard let page = try pages.next() else { return nil }
       plan.damage = plan.damage ?? page.damage
+      ownCount += page.omissions.count
+      for omission in page.omissions where options.selection.contains(omission) {
+        try leaveOut(omission, omitted)
+      }
       keys = page.keys[...]
       let read = page.keys.filter { options.selection.contains($0) && !$0.isReserved }
       reader = ValueReader(migration.source, read, known: page.values)

@@ -115,22 +115,6 @@ package struct StoreListing: Sendable {
   }
 }
 
-/// Something that a source has, and that is not among its items: no migration copies it.
-package struct Omission: Hashable, Codable, Sendable {
-  /// The name of what it belongs to, as the source's own program shows it.
-  package let name: String
-  /// Which part of that is left out, such as `attachment key.pdf`; `nil` for all of it.
-  package let part: String?
-  /// Why, and what to do about it: one sentence without its full stop.
-  package let reason: String
-
-  package init(_ name: String, part: String? = nil, reason: String) {
-    self.name = name
-    self.part = part
-    self.reason = reason
-  }
-}
-
 /// A list of a store's items in parts of up to about a thousand.
 ///
 /// An item that is there from the first part to the last is in exactly one of them. What is put or

@@ -52,9 +52,11 @@ package struct MigrationOutput {
 
   /// Copies items in one go; Ctrl-C stops it, and it cannot be undone.
   package static func copy(
-    from source: any SecretStore, to target: any SecretStore, _ options: MigrationOptions
+    from source: MigratedStore, to target: any SecretStore, _ options: MigrationOptions
   ) throws -> MigrationReport {
-    let migration = Migration(from: source, to: target, journal: MemoryStore(), options: options)
+    var migration = Migration(
+      from: source.store, to: target, journal: MemoryStore(), options: options)
+    migration.foundInstead = source.foundInstead
     try checkNames(migration)
     return try interruptibly(migration, canResume: false) { try $0.run(progress: $1) }
   }
@@ -78,6 +80,8 @@ package struct MigrationOutput {
             PlannedItem(
               action: entry.action.name, reason: entry.action.reason,
               source: ItemOutput(entry.source), target: ItemOutput(entry.target)))
+        } omitted: { omission throws(StoreError) in
+          try list.add(PlannedOmission(omission))
         }
       }
       try list.end(before: Nothing())
@@ -88,6 +92,8 @@ package struct MigrationOutput {
           try table.add(
             [entry.action.name] + entry.source.columns
               + [entry.source == entry.target ? "" : "\(entry.target)", entry.action.reason ?? ""])
+        } omitted: { omission throws(StoreError) in
+          try table.add([Omission.outcome] + omission.columns + ["", omission.reason])
         }
       }
       try table.write()
@@ -114,6 +120,9 @@ package struct MigrationOutput {
             outcome: entry.outcome.name, reason: entry.outcome.reason,
             source: ItemOutput(entry.source), target: ItemOutput(entry.target)))
       }
+      try report.forEachOmission { omission throws(StoreError) in
+        try list.add(ReportedOmission(omission))
+      }
       try list.end(
         before: ReportTail(
           sourceDigest: report.sourceDigest, targetDigest: report.targetDigest))
@@ -123,6 +132,9 @@ package struct MigrationOutput {
         guard !entry.outcome.isPlain else { return }
         try table.add(
           [entry.outcome.name] + entry.source.columns + [entry.outcome.reason ?? ""])
+      }
+      try report.forEachOmission { omission throws(StoreError) in
+        try table.add([Omission.outcome] + omission.columns + [omission.reason])
       }
       try table.write()
       try StandardOutput.write(Self.summary(of: report) + "\n")
@@ -142,6 +154,7 @@ package struct MigrationOutput {
     let count = report.migratedCount
     let (same, replaced) = (report.sameCount, report.replacedCount)
     return "\(Size.count(count, "item")) migrated and compared, \(report.failedCount) failed"
+      + (report.omittedCount > 0 ? ", \(report.omittedCount) left out" : "")
       // Where all are new there is nothing to tell them from.
       + (same + replaced > 0
         ? ": \(count - same - replaced) new, \(same) the same, \(replaced) replaced" : "")
@@ -191,6 +204,19 @@ private struct PlannedItem: Encodable {
   let target: ItemOutput
 }
 
+private struct PlannedOmission: Encodable {
+  let action = Omission.outcome
+  let name: String
+  @Nullable var part: String?
+  let reason: String
+  @Nullable var source: ItemOutput?
+  @Nullable var target: ItemOutput?
+
+  init(_ omission: Omission) {
+    (name, part, reason) = (omission.name, omission.part, omission.reason)
+  }
+}
+
 private struct ReportHead: Encodable {
   let after: String
   let before: String
@@ -202,6 +228,19 @@ private struct ReportedItem: Encodable {
   @Nullable var reason: String?
   let source: ItemOutput
   let target: ItemOutput
+}
+
+private struct ReportedOmission: Encodable {
+  let name: String
+  let outcome = Omission.outcome
+  @Nullable var part: String?
+  let reason: String
+  @Nullable var source: ItemOutput?
+  @Nullable var target: ItemOutput?
+
+  init(_ omission: Omission) {
+    (name, part, reason) = (omission.name, omission.part, omission.reason)
+  }
 }
 
 private struct ReportTail: Encodable {
@@ -217,6 +256,14 @@ private struct LeftItem: Encodable {
 private struct UndoTail: Encodable {
   let restored: Int
   let returned: Int
+}
+
+extension Omission {
+  /// The word for it where items have an action or an outcome.
+  fileprivate static let outcome = "omitted"
+
+  /// The name stands in the column of the service, and the part in that of the identifier.
+  fileprivate var columns: [String] { [name, "", "", part ?? ""] }
 }
 
 extension MigrationPlan.Action {

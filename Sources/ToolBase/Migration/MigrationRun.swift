@@ -50,7 +50,10 @@ package struct MigrationRun {
   }
 
   private func migration(_ journal: any SecretStore) -> Migration {
-    Migration(from: source.store, to: target.store, journal: journal, options: options)
+    var migration = Migration(
+      from: source.store, to: target.store, journal: journal, options: options)
+    migration.foundInstead = source.foundInstead
+    return migration
   }
 
   /// Shows the plan, and ends as the migration would.
@@ -68,10 +71,17 @@ package struct MigrationRun {
     try place.checkClosed(journal)
     let migration = migration(journal)
     do {
-      try output.tell(
-        MigrationOutput.interruptibly(migration) { try $0.run(progress: $1) }, canUndo: true)
+      let report = try MigrationOutput.interruptibly(migration) { try $0.run(progress: $1) }
+      let isForNothing = report.hasNoItems && !report.isComplete
+      do {
+        try output.tell(report, canUndo: !isForNothing)
+      } catch {
+        // With a wrong source or selection there is nothing to undo, and the next one may begin.
+        if isForNothing { try migration.close() }
+        throw error
+      }
     } catch {
-      // The migration did not begin, so there is nothing to resume.
+      // The migration did not begin, or for nothing, so there is nothing to resume.
       if isNew, try migration.state() == nil { place.remove(journal) }
       throw error
     }

@@ -72,7 +72,7 @@ struct ExportCommand: ParsableCommand {
     guard Files.exists(archive.parentPath) else {
       throw Failure(.unavailable, "\(archive): the directory above it does not exist")
     }
-    let source = try opening.openItems().store
+    let source = try opening.openForMigration()
     if plaintext {
       try exportPlain(source)
     } else {
@@ -80,7 +80,7 @@ struct ExportCommand: ParsableCommand {
     }
   }
 
-  private func exportSealed(_ source: any MigratableStore) throws {
+  private func exportSealed(_ source: MigratedStore) throws {
     let prompt = PassphrasePrompt(path: archive, interaction: opening.interaction)
     let key = try NewKey(
       passphrase ?? .passphrasePrompt, cost: cost.cost, prompt, outside: archive)
@@ -92,6 +92,10 @@ struct ExportCommand: ParsableCommand {
       var options = MigrationOptions()
       options.selection = selected.selection
       let report = try MigrationOutput.copy(from: source, to: target, options)
+      if report.hasNoItems, !report.isComplete {
+        StandardError.complain("no archive was made")
+        try MigrationOutput(format: format).tell(report)
+      }
       try FileManager.default.moveItem(atPath: partial, toPath: archive)
       try Files.synchronize(archive.parentPath)
       try MigrationOutput(format: format).tell(report)
@@ -102,32 +106,35 @@ struct ExportCommand: ParsableCommand {
     }
   }
 
-  private func exportPlain(_ source: any MigratableStore) throws {
-    let listing = try source.listing()
+  private func exportPlain(_ source: MigratedStore) throws {
+    let listing = try source.store.listing()
     let selection = selected.selection
+    let omissions = try selection.omissions(of: listing, orInstead: source.foundInstead)
     var lines: [SecretBytes] = []
     var failures: [(StoreKey, StoreError)] = []
     for key in listing.keys where selection.contains(key) && Migration.isMovable(key) {
       do throws(StoreError) {
-        if let value = try source.value(for: key) {
+        if let value = try source.store.value(for: key) {
           lines.append(try PlainItems.line(for: key, value))
         }
       } catch {
         failures.append((key, error))
       }
     }
+    let isComplete = failures.isEmpty && omissions.isEmpty && listing.damage == nil
     if archive == "-" {
       for line in lines { try StandardOutput.write(line) }
-    } else {
+    } else if isComplete || !lines.isEmpty {
       try SecretFile.create(archive, content: SecretBytes(joining: lines))
     }
     for (key, error) in failures { StandardError.say("session-tools: \(key): \(error)") }
+    for omission in omissions { StandardError.say("session-tools: left out: \(omission.text)") }
     if let damage = listing.damage {
       StandardError.say("session-tools: there may be more items: \(damage)")
     }
     StandardError.say(
       "session-tools: \(Size.count(lines.count, "item")) in plain text, for everyone to read")
-    guard failures.isEmpty, listing.damage == nil else {
+    guard isComplete else {
       throw ExitCode(ExitStatus.incomplete.rawValue)
     }
   }

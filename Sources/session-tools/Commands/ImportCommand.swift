@@ -43,7 +43,7 @@ struct ImportCommand: ParsableCommand {
     var options = choices.options
     // The archive keeps its own protection, and the user chose this store for the items.
     options.allowsWeakerProtection = true
-    let report = try MigrationOutput.copy(from: source.store, to: target, options)
+    let report = try MigrationOutput.copy(from: source, to: target, options)
     try MigrationOutput(format: format).tell(report)
   }
 }

@@ -111,8 +111,12 @@ enum ItemSource {
       if dialect.name == "python-keyring" { Self.sayWhereElseKeyringKeepsItems() }
       var options = SecretServiceStore.Options()
       options.timeout = timeout
+      let service = SecretServiceStore(collection: collection, options: options)
       return MigratedStore(
-        store: ForeignSecretServiceItems(dialect, collection: collection, options: options))
+        store: ForeignSecretServiceItems(dialect, service)
+      ) { () throws(StoreError) in
+        try service.otherItems(than: dialect.name)
+      }
     case .passwordStore(let path): return MigratedStore(store: PasswordStore.items(at: path))
     case .keyringFile(let path): return MigratedStore(store: try Self.keyringFile(path))
     case .document(let format, let path): return MigratedStore(store: try format.items(path))
@@ -123,18 +127,28 @@ enum ItemSource {
     _ path: String, _ password: SecretBytes
   ) throws -> any MigratableStore {
     var items: [StoreKey: SecretBytes] = [:]
-    var damage: StoreError?
-    for item in try LibsecretFile.items(at: path, password: password) {
+    var omissions: [Omission] = []
+    for (number, item) in try LibsecretFile.items(at: path, password: password).enumerated() {
+      // libsecret's file has no labels.
+      func leaveOut(_ reason: String) {
+        let names = item.attributes.keys.sorted().joined(separator: ", ")
+        omissions.append(
+          Omission(
+            "item \(number + 1)", part: names.isEmpty ? nil : "attributes \(names)",
+            reason: "\(reason); copy it by hand from the program that made it"))
+      }
       do throws(StoreError) {
         guard let key = try ForeignSecretServiceItems.Dialect.key(of: item.attributes) else {
-          throw StoreError(
-            .invalidName, store: path, reason: "an item has no attributes to name it by")
+          leaveOut("it has no attributes to name it by")
+          continue
         }
-        if items.updateValue(item.secret, forKey: key) != nil {
-          throw StoreError.sameName(key, store: path)
+        if let other = items[key], other != item.secret {
+          leaveOut("an earlier item is \(key) too")
+        } else {
+          items[key] = item.secret
         }
       } catch {
-        damage = error
+        leaveOut(error.reason)
       }
     }
     // Without links, because a later command may name it from another directory.
@@ -142,8 +156,8 @@ enum ItemSource {
       name: "libsecret file \(path.withoutLinks)",
       protection: "libsecret's file, encrypted with a password",
       atRest: .passphrase
-    ) { [items, damage] in
-      StoreListing(keys: items.keys.sorted(), damage: damage)
+    ) { [items, omissions] in
+      StoreListing(keys: items.keys.sorted(), omissions: omissions)
     } read: { [items] key in
       items[key]
     }
@@ -177,7 +191,10 @@ extension StoreOpener {
   /// - Throws: As ``openItems()``.
   func openForMigration() throws -> MigratedStore {
     guard case .sealed = location else {
-      return MigratedStore(store: try openItems().store, location: location)
+      let store = try openItems().store
+      return MigratedStore(store: store, location: location) { () throws(StoreError) in
+        try (store as? SecretServiceStore)?.otherItems(than: "secret-service") ?? []
+      }
     }
     let (open, key) = try openKeepingKey()
     return MigratedStore(store: open.store, location: location, key: key)

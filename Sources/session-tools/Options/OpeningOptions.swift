@@ -25,6 +25,11 @@ struct OpeningOptions<Store: StoreChoice>: ParsableArguments {
   /// - Throws: As `StoreOpener`.
   func openItems() throws -> ItemStore { try opener().openItems() }
 
+  /// Opens a store of any kind as the source of a migration.
+  ///
+  /// - Throws: As `StoreOpener`.
+  func openForMigration() throws -> MigratedStore { try opener().openForMigration() }
+
   /// Opens the sealed store, and releases the key that opened it.
   ///
   /// - Throws: As `StoreOpener`.
