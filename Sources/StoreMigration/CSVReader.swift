@@ -21,10 +21,16 @@ struct CSVReader {
     if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest.removeFirst(3) }
   }
 
-  /// Reads the next row; returns `nil` at the end.
+  /// Reads the next row that is not empty; returns `nil` at the end.
+  ///
+  /// Editors leave empty lines, most often at the end.
   ///
   /// - Throws: `undecodable` with the line.
   mutating func next() throws(StoreError) -> [String]? {
+    while let first = rest.first, first == Self.lineFeed || rest.starts(with: [0x0D, 0x0A]) {
+      rest.removeFirst(first == Self.lineFeed ? 1 : 2)
+      nextLine += 1
+    }
     guard !rest.isEmpty else { return nil }
     line = nextLine
     var fields: [String] = []

@@ -6,19 +6,36 @@ import SessionToolsBase
 /// slashes. Each field that is not empty becomes an item of the service, whose identifier is the
 /// name of the field: `password`, `username`, `url`, `notes`, `otp`, or the name that a person gave
 /// it. A name that an earlier entry or field has gets a number: `Mail (2)`. The order of the export
-/// decides, so the names are the same whenever it is read.
+/// decides, so the names are the same whenever it is read. An entry of which only the name is known
+/// becomes one item without a value.
+///
+/// What does not become an item is left out by name, so that nothing is lost silently.
 struct ExportedEntries {
   /// A field of an entry.
   struct Field {
     let name: String
     let value: String
+    /// Whether a person made the field, so that its name counts even without a value.
+    var isOwn = false
+  }
+
+  /// A part of an entry that is not read.
+  struct Unread {
+    let part: String
+    let reason: String
+
+    /// Describes a part that has to be copied by hand.
+    init(_ part: String, _ reason: String = "it is not read") {
+      self.part = part
+      self.reason = "\(reason); copy it by hand"
+    }
   }
 
   private let name: String
   private let protection: String
   private var items: [StoreKey: SecretBytes] = [:]
   private var services = DistinctNames()
-  private var damage: StoreError?
+  private var omissions: [Omission] = []
 
   /// - Parameters:
   ///   - name: The name of the export in errors.
@@ -28,45 +45,65 @@ struct ExportedEntries {
     protection = "plain text, an export of \(program)"
   }
 
-  /// The items; listing them reports an entry that was left out.
+  /// The items; listing them reports what was left out.
   var store: ReadOnlyItems {
-    ReadOnlyItems(name: name, protection: protection, atRest: .nothing) { [items, damage] in
-      StoreListing(keys: items.keys.sorted(), damage: damage)
+    ReadOnlyItems(name: name, protection: protection, atRest: .nothing) { [items, omissions] in
+      StoreListing(keys: items.keys.sorted(), omissions: omissions)
     } read: { [items] key in
       items[key]
     }
   }
 
-  /// Adds an entry; if its names are too long, the entry is left out.
+  /// Adds an entry.
+  ///
+  /// If its own name is not valid, all of it is left out; otherwise only fields whose names are not
+  /// valid are.
   ///
   /// - Parameters:
   ///   - path: The names of its groups and its title; empty ones are skipped.
-  ///   - fields: Its fields; empty ones are skipped.
-  ///   - position: The position of the entry in the export, for errors.
-  mutating func add(_ path: [String], _ fields: [Field], at position: String) {
-    let fields = fields.filter { !$0.value.isEmpty }
-    guard !fields.isEmpty else { return }
-    let path = path.filter { !$0.isEmpty }
+  ///   - fields: Its fields.
+  ///   - unread: Its other parts.
+  mutating func add(_ path: [String], _ fields: [Field], unread: [Unread] = []) {
+    let service = services.name(for: Self.name(of: path))
     do throws(StoreError) {
-      let service = services.name(for: path.isEmpty ? "untitled" : path.joined(separator: "/"))
       let namespace = try StoreNamespace(service: service)
       var identifiers = DistinctNames()
-      var added: [StoreKey: SecretBytes] = [:]
-      for field in fields {
+      for field in Self.kept(fields) {
         let identifier = identifiers.name(for: field.name.isEmpty ? "field" : field.name)
-        added[try StoreKey(identifier, in: namespace)] = SecretBytes(utf8: field.value)
+        do throws(StoreError) {
+          items[try StoreKey(identifier, in: namespace)] = SecretBytes(utf8: field.value)
+        } catch {
+          leaveOut(service, Unread(identifier, error.reason))
+        }
       }
-      items.merge(added) { $1 }
+      for unread in unread { leaveOut(service, unread) }
     } catch {
-      leaveOut(error.reason, at: position)
+      omissions.append(
+        Omission(
+          service, reason: "\(error.reason); give the entry another name, and export it again",
+          service: service))
     }
   }
 
-  /// Records that something at a position of the export is not among the items.
-  mutating func leaveOut(_ reason: String, at position: String) {
-    damage = StoreError(
-      .undecodable, store: "\(name), \(position)", reason: reason,
-      remedy: "Copy it by hand from the program that has it")
+  /// Records that a part of something is not among the items.
+  mutating func leaveOut(_ name: String, _ unread: Unread) {
+    omissions.append(
+      Omission(name, part: unread.part, reason: unread.reason, service: name))
+  }
+
+  /// Returns the name of a group or an entry.
+  static func name(of path: [String]) -> String {
+    let path = path.filter { !$0.isEmpty }
+    return path.isEmpty ? "untitled" : path.joined(separator: "/")
+  }
+
+  /// Returns the fields that become items: at least one, which may be empty.
+  private static func kept(_ fields: [Field]) -> [Field] {
+    let kept = fields.filter { !$0.value.isEmpty || $0.isOwn }
+    guard kept.isEmpty else { return kept }
+    return [
+      fields.first { $0.name == "password" } ?? fields.first ?? Field(name: "password", value: "")
+    ]
   }
 }
 

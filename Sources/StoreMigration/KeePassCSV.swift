@@ -3,10 +3,10 @@ package import SessionToolsBase
 /// The CSV export of KeePassXC as the source of a migration.
 ///
 /// Every entry becomes a service, as ``ExportedEntries`` describes. The name of the root group is
-/// left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are among them. This
-/// export has no attachments, no fields of a person's own and no history; that of KeePassXC 2.6.2
-/// and earlier has no one-time passwords either. References to other fields, `{REF:...}`, are kept
-/// as they are.
+/// left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are among them. A column
+/// that is not known becomes a field of its name. This export has no attachments, no fields of a
+/// person's own and no history; that of KeePassXC 2.6.2 and earlier has no one-time passwords
+/// either. References to other fields, `{REF:...}`, are kept as they are.
 ///
 /// Source: src/format/CsvExporter.cpp in https://github.com/keepassxreboot/keepassxc, and its issue
 /// 6476.
@@ -17,11 +17,13 @@ package enum KeePassCSV {
   ///   - text: The entire export.
   ///   - name: The name of the export in errors.
   /// - Returns: The items.
-  /// - Throws: `undecodable` with the line.
+  /// - Throws: `undecodable` with the line, or with the kind of a file of another format.
   package static func items(
     _ text: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
-    var reader = CSVReader(text.copyBytes(), name: name)
+    let bytes = text.copyBytes()
+    try DocumentKind(of: bytes).check(is: .keePassCSV, name: name)
+    var reader = CSVReader(bytes, name: name)
     let header = try reader.next() ?? []
     guard needed.allSatisfy(header.contains), Set(header).count == header.count else {
       throw StoreError(
@@ -31,6 +33,8 @@ package enum KeePassCSV {
     }
     var entries = ExportedEntries(name, of: "KeePassXC")
     while let row = try reader.next() {
+      // A spreadsheet's empty line.
+      guard row.contains(where: { !$0.isEmpty }) else { continue }
       guard row.count == header.count else {
         throw reader.undecodable(
           "the number of fields is \(row.count), and the number of columns \(header.count)")
@@ -46,7 +50,7 @@ package enum KeePassCSV {
         }
       }
       let groups = group.split(separator: "/").dropFirst().map(String.init)
-      entries.add(groups + [title], fields, at: "line \(reader.line)")
+      entries.add(groups + [title], fields)
     }
     return entries.store
   }

@@ -24,14 +24,16 @@ package enum KeyringFile {
   /// - Parameters:
   ///   - text: The entire file.
   ///   - name: The path of the file, for errors.
-  /// - Returns: The items.
-  /// - Throws: `undecodable` with the line, or for an encrypted file; `alreadyExists` for a name
-  ///   that is in an earlier line.
+  /// - Returns: The items; listing them reports those whose names are not valid here.
+  /// - Throws: `undecodable` with the line, or for an encrypted file, or with the kind of a file of
+  ///   another format; `alreadyExists` for a name that is in an earlier line.
   package static func items(
     _ text: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
+    let bytes = text.copyBytes()
+    try DocumentKind(of: bytes).check(is: .keyringFile, name: name)
     var reader = KeyringFileReader(name: name)
-    for line in text.copyBytes().split(
+    for line in bytes.split(
       separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     {
       try reader.read(line)
@@ -39,8 +41,8 @@ package enum KeyringFile {
     try reader.finishOption()
     return ReadOnlyItems(
       name: name, protection: "plain text, the file of Python's keyring", atRest: .nothing
-    ) { [items = reader.items] in
-      StoreListing(keys: items.keys.sorted())
+    ) { [items = reader.items, omissions = reader.omissions] in
+      StoreListing(keys: items.keys.sorted(), omissions: omissions)
     } read: { [items = reader.items] key in
       items[key]
     }
@@ -71,16 +73,18 @@ package enum KeyringFile {
 private struct KeyringFileReader {
   /// A name and its value in base64, of which further lines may follow.
   private struct Option {
-    let key: StoreKey
+    let service: String
+    let identifier: String
     let line: Int
     var base64: [UInt8]
   }
 
   let name: String
   private(set) var items: [StoreKey: SecretBytes] = [:]
+  private(set) var omissions: [Omission] = []
   private var line = 0
-  private var namespace: StoreNamespace?
-  private var namespaces: Set<StoreNamespace> = []
+  private var service: String?
+  private var services: Set<[UInt8]> = []
   private var option: Option?
 
   init(name: String) {
@@ -111,33 +115,44 @@ private struct KeyringFileReader {
     guard let value = Data(base64Encoded: Data(option.base64)) else {
       throw undecodable("the value is not in base64", line: option.line)
     }
-    guard items.updateValue(SecretBytes(value), forKey: option.key) == nil else {
+    let key: StoreKey
+    do throws(StoreError) {
+      key = try StoreKey(option.identifier, in: StoreNamespace(service: option.service))
+    } catch {
+      omissions.append(
+        Omission(
+          option.service, part: option.identifier,
+          reason: "\(error.reason); copy it by hand, with keyring get", service: option.service))
+      return
+    }
+    guard items.updateValue(SecretBytes(value), forKey: key) == nil else {
       throw StoreError(
         .alreadyExists, store: "\(name), line \(option.line)",
-        reason: "\(option.key) is already in an earlier line")
+        reason: "\(key) is already in an earlier line")
     }
   }
 
   private mutating func readSection(_ text: ArraySlice<UInt8>) throws(StoreError) {
-    let namespace = try StoreNamespace(service: try unescaped(text))
-    guard namespaces.insert(namespace).inserted else {
-      throw undecodable("the section of \(namespace.service) is already in an earlier line")
+    let service = try unescaped(text)
+    // Byte for byte, as names of items are compared.
+    guard services.insert(Array(service.utf8)).inserted else {
+      throw undecodable("the section of \(service) is already in an earlier line")
     }
-    self.namespace = namespace
+    self.service = service
   }
 
   private mutating func readOption(_ text: ArraySlice<UInt8>) throws(StoreError) {
-    guard let namespace else { throw undecodable("a line is before the first section") }
+    guard let service else { throw undecodable("a line is before the first section") }
     guard let end = text.firstIndex(where: { "=:".utf8.contains($0) }) else {
       throw undecodable("a line has neither a section nor a value")
     }
     let identifier = try unescaped(Self.trimmed(text[..<end]))
     // Only an encrypted file has this; it serves to check the password.
-    guard namespace.service != "keyring-setting" || identifier != "password reference" else {
+    guard service != "keyring-setting" || identifier != "password reference" else {
       throw KeyringFile.encrypted(name)
     }
     option = Option(
-      key: try StoreKey(identifier, in: namespace), line: line,
+      service: service, identifier: identifier, line: line,
       base64: Array(Self.trimmed(text[(end + 1)...])))
   }
 
@@ -162,9 +177,7 @@ private struct KeyringFileReader {
     guard let name = String(validating: bytes, as: UTF8.self) else {
       throw undecodable("a name is not UTF-8")
     }
-    guard 1...Name.largestByteCount ~= bytes.count else {
-      throw undecodable("a name has \(bytes.count) bytes, not 1 to \(Name.largestByteCount)")
-    }
+    guard !bytes.isEmpty else { throw undecodable("a name has 0 bytes") }
     return name
   }
 

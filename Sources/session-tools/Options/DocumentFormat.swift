@@ -25,7 +25,7 @@ enum DocumentFormat: String, CaseIterable {
   func items(_ path: String) throws -> any MigratableStore {
     if path == "-" {
       let content = try StandardInput.readValue(atMost: Self.largestByteCount)
-      return try items(of: content, name: "standard input")
+      return try items(of: content, name: DocumentKind.standardInput)
     }
     return try items(of: Files.read(path, atMost: Self.largestByteCount), name: path)
   }
@@ -34,10 +34,12 @@ enum DocumentFormat: String, CaseIterable {
     of content: SecretBytes, name: String
   ) throws(StoreError) -> any MigratableStore {
     switch self {
-    case .jsonLines: try PlainItems.items(content, name: name)
-    case .keePassCSV: try KeePassCSV.items(content, name: name)
-    case .keePassXML: try KeePassXML.items(content, name: name)
-    case .bitwarden: try BitwardenExport.items(content, name: name)
+    case .jsonLines:
+      try DocumentKind(of: content.copyBytes()).check(is: .jsonLines, name: name)
+      return try PlainItems.items(content, name: name)
+    case .keePassCSV: return try KeePassCSV.items(content, name: name)
+    case .keePassXML: return try KeePassXML.items(content, name: name)
+    case .bitwarden: return try BitwardenExport.items(content, name: name)
     }
   }
 }
