@@ -5,7 +5,7 @@ package import SessionToolsBase
 /// that the error about a wrong file says which file it is and what to do with it.
 ///
 /// Nothing of the content is in the texts.
-package enum DocumentKind: Hashable, Sendable {
+package indirect enum DocumentKind: Hashable, Sendable {
   // What a source reads.
   case keePassXML, keePassCSV, bitwarden, jsonLines, keyringFile, libsecretFile
   // Text of other programs.
@@ -16,10 +16,11 @@ package enum DocumentKind: Hashable, Sendable {
   case csv(of: String)
   case separated(by: Character)
   case otherCSV
-  case utf16, utf32
+  /// Text in an encoding that no parser reads but that of JSON, and what it is.
+  case utf16(DocumentKind), utf32(DocumentKind)
   // Files in other formats.
   case empty
-  case keePassDatabase
+  case keePassDatabase, keePass1Database
   case onePassword, bitwardenArchive, zip
   /// A compressed file, and the program that decompresses it to its standard output.
   case compressed(String)
@@ -53,10 +54,12 @@ package enum DocumentKind: Hashable, Sendable {
   private func isPossibly(_ wanted: DocumentKind) -> Bool {
     switch (wanted, self) {
     case (.store, .text), (.store, .otherCSV): false
-    case (_, .text), (.keePassXML, .otherXML), (.bitwarden, .otherJSON), (.bitwarden, .utf16),
-      (.bitwarden, .utf32), (.keePassCSV, .otherCSV), (.jsonLines, .otherJSON), (.jsonLines, .empty),
-      (.keyringFile, .empty), (.keyringFile, .otherCSV):
+    case (_, .text), (.keePassXML, .otherXML), (.bitwarden, .otherJSON), (.keePassCSV, .otherCSV),
+      (.jsonLines, .otherJSON), (.jsonLines, .empty), (.keyringFile, .empty),
+      (.keyringFile, .otherCSV):
       true
+    case (.bitwarden, .utf16(let kind)), (.bitwarden, .utf32(let kind)):
+      [.bitwarden, .encryptedBitwarden, .otherJSON].contains(kind)
     default: false
     }
   }
@@ -66,6 +69,7 @@ package enum DocumentKind: Hashable, Sendable {
 
 extension DocumentKind {
   private static let magicNumbers: [([UInt8], DocumentKind)] = [
+    ([0x03, 0xD9, 0xA2, 0x9A, 0x65], .keePass1Database),
     ([0x03, 0xD9, 0xA2, 0x9A], .keePassDatabase),
     ([0x1F, 0x8B], .compressed("gunzip -c")), (Array("BZh".utf8), .compressed("bunzip2 -c")),
     ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0], .compressed("unxz -c")),
@@ -74,10 +78,19 @@ extension DocumentKind {
     (Array("-----BEGIN AGE ENCRYPTED FILE-----".utf8), .age),
     (Array("-----BEGIN PGP ".utf8), .openPGP), (Array("-----BEGIN ".utf8), .privateKey),
     (Array("SQLite format 3\0".utf8), .sqlite),
-    // UTF-32 begins like UTF-16.
+  ]
+
+  /// The byte order marks; UTF-32's begins with UTF-16's.
+  private static let marks: [([UInt8], String.Encoding)] = [
     ([0xFF, 0xFE, 0, 0], .utf32), ([0, 0, 0xFE, 0xFF], .utf32),
     ([0xFF, 0xFE], .utf16), ([0xFE, 0xFF], .utf16),
   ]
+
+  private static func text(_ bytes: [UInt8], in encoding: String.Encoding) -> DocumentKind {
+    let text = String(data: Data(bytes), encoding: encoding) ?? ""
+    let kind = Self.text(Array(text.utf8.drop { $0 == 0 }))
+    return encoding == .utf32 ? .utf32(kind) : .utf16(kind)
+  }
 
   private static func binary(_ bytes: [UInt8]) -> DocumentKind? {
     if bytes.starts(with: "PK\u{3}\u{4}".utf8) || bytes.starts(with: "PK\u{5}\u{6}".utf8) {
@@ -86,6 +99,9 @@ extension DocumentKind {
     if bytes.starts(with: "GnomeKeyring\n\r\0\n".utf8) {
       // The major version: libsecret's file has 1, gnome-keyring's own has 0.
       return bytes.dropFirst(16).first == 1 ? .libsecretFile : .gnomeKeyring
+    }
+    if let mark = marks.first(where: { bytes.starts(with: $0.0) }) {
+      return text(bytes, in: mark.1)
     }
     if let known = magicNumbers.first(where: { bytes.starts(with: $0.0) }) { return known.1 }
     // The packets for a key to a message begin with one of these bytes, which begin no UTF-8; the
@@ -99,8 +115,8 @@ extension DocumentKind {
     guard start.contains(0) else { return nil }
     // ASCII in UTF-16 has a zero in every other byte.
     let zeros = start.enumerated().filter { $0.element == 0 }.map { $0.offset % 2 }
-    let isText = zeros.count > start.count / 3 && Set(zeros).count == 1
-    return isText ? .utf16 : .otherBinary
+    guard zeros.count > start.count / 3, Set(zeros).count == 1 else { return .otherBinary }
+    return text(bytes, in: zeros[0] == 0 ? .utf16BigEndian : .utf16LittleEndian)
   }
 
   /// The names of files stand uncompressed before each of them.
@@ -235,6 +251,7 @@ extension DocumentKind {
     case .utf32: "text in UTF-32"
     case .empty: "empty"
     case .keePassDatabase: "the encrypted database of KeePass"
+    case .keePass1Database: "the encrypted database of KeePass 1"
     case .onePassword: "an export of 1Password (.1pux)"
     case .bitwardenArchive: "an export of Bitwarden with attachments (.zip)"
     case .zip: "a ZIP archive"
@@ -258,14 +275,12 @@ extension DocumentKind {
     let path = name == Self.standardInput ? "-" : name.shellQuoted
     let file = name == Self.standardInput ? "FILE" : name.shellQuoted
     if let source { return "Give it as \(source)\(path)" }
-    let pipe =
-      wanted.source.map { "| session-tools import STORE \($0)-" }
-      ?? "> NEW, and give NEW with the kind of source that it is"
+    let pipe = wanted.pipe
     return switch self {
     case .keePassDatabase:
       "Export it: keepassxc-cli export --format xml \(file) | session-tools import STORE "
         + "keepass-xml:-"
-    case .onePassword, .protonPass, .csv, .keePass1XML: Self.throughKeePassXC
+    case .onePassword, .protonPass, .csv, .keePass1XML, .keePass1Database: Self.throughKeePassXC
     case .bitwardenArchive:
       "Take data.json out of it: unzip -p \(file) data.json | session-tools import STORE "
         + "bitwarden:-; copy its attachments by hand"
@@ -280,14 +295,25 @@ extension DocumentKind {
     case .compressed(let program): "Decompress it: \(program) \(file) \(pipe)"
     case .openPGP: "Decrypt it: gpg --decrypt \(file) \(pipe)"
     case .age: "Decrypt it: age --decrypt \(file) \(pipe)"
-    case .utf16: "Convert it: iconv -f UTF-16 -t UTF-8 \(file) \(pipe)"
-    case .utf32: "Convert it: iconv -f UTF-32 -t UTF-8 \(file) \(pipe)"
+    case .utf16(let kind):
+      "Convert it: iconv -f UTF-16 -t UTF-8 \(file) \(kind.source == nil ? pipe : kind.pipe)"
+    case .utf32(let kind):
+      "Convert it: iconv -f UTF-32 -t UTF-8 \(file) \(kind.source == nil ? pipe : kind.pipe)"
     case .empty:
       "Check that the program that was to write it did so, and whether it wrote an error"
     case .gnomeKeyring:
       "Unlock that keyring in the desktop, and migrate from there, for example with secret-tool:"
     case .html: "Log in where it was downloaded, and export again"
     default: wanted.exporting
+    }
+  }
+
+  /// The rest of a command whose output has this kind.
+  private var pipe: String {
+    switch self {
+    case .keePassXML, .keePassCSV, .bitwarden, .jsonLines:
+      "| session-tools import STORE \(source ?? "")-"
+    default: "> NEW, and give NEW with the kind of source that it is"
     }
   }
 

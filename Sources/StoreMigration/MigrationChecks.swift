@@ -88,6 +88,8 @@ extension Migration {
   ) throws(MigrationError) {
     try checkRemoval(options, header)
     guard plan.conflictCount == 0 else { throw .conflicts(plan) }
+    // If nothing is copied, the news is why.
+    guard plan.copiedCount > 0 || plan.isComplete else { return }
     try checkProtection(options)
   }
 

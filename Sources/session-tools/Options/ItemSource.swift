@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
@@ -95,6 +96,7 @@ enum ItemSource {
   ) throws -> MigratedStore {
     switch self {
     case .store(let location):
+      if case .sealed(let path) = location { try Self.check(path, is: .store) }
       let opener = StoreOpener(
         location: location, key: key, interaction: interaction, timeout: timeout)
       return try opener.openForMigration()
@@ -102,6 +104,7 @@ enum ItemSource {
       guard key?.isPassphrase ?? true else {
         throw Failure(.usage, "\(path): it opens with a password; give it as a passphrase")
       }
+      try Self.check(path, is: .libsecretFile)
       let prompt = PassphrasePrompt(path: path, interaction: interaction)
       let password = try (key ?? .passphrasePrompt).readPassphrase { try prompt.ask() }
       return MigratedStore(store: try Self.libsecretItems(path, password))
@@ -121,6 +124,18 @@ enum ItemSource {
     case .keyringFile(let path): return MigratedStore(store: try Self.keyringFile(path))
     case .document(let format, let path): return MigratedStore(store: try format.items(path))
     }
+  }
+
+  /// Checks that a file is not of a kind that another source reads.
+  ///
+  /// Opening it reports one that is not there or cannot be read.
+  private static func check(_ path: String, is kind: DocumentKind) throws {
+    let file = URL(filePath: path).resolvingSymlinksInPath()
+    guard FileManager.default.isReadableFile(atPath: path),
+      try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
+    else { return }
+    let content = try Files.read(path, atMost: DocumentFormat.largestByteCount)
+    try DocumentKind(of: content.copyBytes()).check(is: kind, name: path)
   }
 
   private static func libsecretItems(
