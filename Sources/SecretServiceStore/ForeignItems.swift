@@ -92,7 +92,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
         } else if dialect.owns(item.attributes) {
           omissions.append(
             try await omission(
-              item, "its attributes have no name for it; copy it by hand, with secret-tool search"))
+              item, "its attributes have no name for it; copy it by hand, for example with Seahorse"))
         }
       } catch let error where error.code == StoreError.invalidName {
         omissions.append(try await omission(item, "\(error.reason); copy it by hand"))
@@ -161,22 +161,29 @@ struct FoundItem: Sendable {
   let attributes: [String: String]
 }
 
+extension Operation {
+  /// Returns the attributes of some items; those that are gone are left out.
+  func foundItems(_ paths: [String]) async throws -> [FoundItem] {
+    var items: [FoundItem] = []
+    for path in paths {
+      guard let attributes = try await provider.attributes(of: path, until: deadline) else {
+        continue
+      }
+      items.append(FoundItem(path: path, attributes: attributes))
+    }
+    return items
+  }
+}
+
 extension SecretServiceStore {
   /// Returns the items with some attributes, and all attributes of each.
-  func foreignItems(
+  fileprivate func foreignItems(
     with attributes: [String: String]
   ) async throws(StoreError) -> [FoundItem] {
     try await perform { operation in
       let collection = try await operation.collection()
       try await operation.unlockIfLocked(collection)
-      var items: [FoundItem] = []
-      for path in try await operation.items(with: attributes, in: collection) {
-        guard
-          let all = try await operation.provider.attributes(of: path, until: operation.deadline)
-        else { continue }
-        items.append(FoundItem(path: path, attributes: all))
-      }
-      return items
+      return try await operation.foundItems(operation.items(with: attributes, in: collection))
     }
   }
 

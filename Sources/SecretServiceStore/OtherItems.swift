@@ -9,17 +9,30 @@ extension SecretServiceStore {
   /// - Returns: One entry for the items of each source, with the argument that reads them.
   /// - Throws: The errors of ``asyncValue(for:)``.
   package func otherItems(than wanted: String) throws(StoreError) -> [Omission] {
-    let items = try waiting { store async throws(StoreError) in
-      try await store.foreignItems(with: [:])
+    let counts = try waiting { store async throws(StoreError) in
+      try await store.perform { operation in try await operation.makers() }
     }
-    var counts: [Maker: Int] = [:]
-    for item in items { counts[Maker(item.attributes), default: 0] += 1 }
     let collection = collection.name ?? ""
     return counts.sorted { $0.key < $1.key }.map { maker, count in
       Omission(
         name, part: "\(count) \(count == 1 ? "item" : "items") \(maker.name)",
         reason: maker.reason(wanted, collection))
     }
+  }
+}
+
+extension Operation {
+  /// Returns how many items of the collection each program made.
+  fileprivate func makers() async throws -> [Maker: Int] {
+    let collection = try await collection()
+    try await unlockIfLocked(collection)
+    let isKWallet = try await provider.program(until: deadline) == .kWallet
+    var counts: [Maker: Int] = [:]
+    for item in try await foundItems(provider.items(of: collection, until: deadline)) {
+      let isOfKWallet = isKWallet && item.attributes.isEmpty
+      counts[isOfKWallet ? .kwallet : Maker(item.attributes), default: 0] += 1
+    }
+    return counts
   }
 }
 
@@ -37,8 +50,6 @@ private enum Maker: Hashable, Comparable {
   init(_ attributes: [String: String]) {
     if attributes[ItemAttributes.version] != nil {
       self = .source("secret-service")
-    } else if Self.isOfKWallet(attributes) {
-      self = .kwallet
     } else if let dialect = ForeignSecretServiceItems.Dialect.all.first(where: {
       $0.takes(attributes)
     }) {
@@ -50,17 +61,13 @@ private enum Maker: Hashable, Comparable {
     }
   }
 
-  private static func isOfKWallet(_ attributes: [String: String]) -> Bool {
-    attributes[ItemAttributes.schema]?.hasPrefix("org.kde.KWallet.") == true
-  }
-
   var name: String {
     switch self {
     case .source("secret-service"): "of this library"
     case .source(let name): "of \(name)"
     case .kwallet: "of KWallet itself"
     case .schema(let schema): "of the schema \(schema)"
-    case .unknown: "without a schema"
+    case .unknown: "without attributes that show their program"
     }
   }
 
@@ -69,11 +76,10 @@ private enum Maker: Hashable, Comparable {
     case .source(wanted): "they have no names for it; copy them by hand"
     case .source(let name): "\(wanted): does not read them; \(name):\(collection) does"
     case .kwallet:
-      "no source reads them; export them with KWalletManager, or copy them by hand with "
-        + "kwallet-query"
+      "no source reads what KWallet's own interface made, as Python's keyring does on KDE; copy it "
+        + "by hand, with kwallet-query -f FOLDER -r ENTRY WALLET"
     case .schema, .unknown:
-      "no source reads them; copy them by hand from the program that made them, or with "
-        + "secret-tool search"
+      "no source reads them; copy them by hand, from the program that made them or with Seahorse"
     }
   }
 }

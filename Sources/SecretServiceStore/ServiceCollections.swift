@@ -39,6 +39,14 @@ extension Provider {
     return isLocked
   }
 
+  /// Returns the paths of all items of a collection that is not locked, also of those that no
+  /// search finds: KWallet has no attributes of what its own interface made.
+  func items(of collection: String, until deadline: Deadline) async throws(DBusError) -> [String] {
+    let value = try await property("Items", of: collection, .collection, until: deadline)
+    guard let paths = value.objectPaths else { throw .unexpected("Items") }
+    return paths
+  }
+
   /// Returns the paths of the items of a collection with some attributes.
   func search(
     _ collection: String, for attributes: [String: String], until deadline: Deadline

@@ -54,9 +54,9 @@ package indirect enum DocumentKind: Hashable, Sendable {
   private func isPossibly(_ wanted: DocumentKind) -> Bool {
     switch (wanted, self) {
     case (.store, .text), (.store, .otherCSV): false
-    case (_, .text), (.keePassXML, .otherXML), (.bitwarden, .otherJSON), (.keePassCSV, .otherCSV),
-      (.jsonLines, .otherJSON), (.jsonLines, .empty), (.keyringFile, .empty),
-      (.keyringFile, .otherCSV):
+    case (_, .text), (.keePassXML, .otherXML), (.bitwarden, .otherJSON),
+      (.bitwarden, .encryptedBitwarden), (.keePassCSV, .otherCSV), (.jsonLines, .otherJSON),
+      (.jsonLines, .empty), (.keyringFile, .empty), (.keyringFile, .otherCSV):
       true
     case (.bitwarden, .utf16(let kind)), (.bitwarden, .utf32(let kind)):
       [.bitwarden, .encryptedBitwarden, .otherJSON].contains(kind)

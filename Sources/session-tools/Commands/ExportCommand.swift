@@ -13,7 +13,7 @@ struct ExportCommand: ParsableCommand {
     discussion: """
       The archive is a sealed store, a directory, that a passphrase opens on any machine, with \
       this or any other command. It is created whole or not at all. Exit status 9 when some items \
-      could not be read.
+      could not be read, or none of the store's items was chosen; then there is no archive.
 
       With --plaintext it is a file of JSON Lines instead, mode 0600, or with - standard output, \
       which may not be a terminal: {"base64" or "value", "group", "identifier", "install", \

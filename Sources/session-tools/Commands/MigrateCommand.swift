@@ -24,14 +24,17 @@ struct MigrateCommand: ParsableCommand {
       a service; the identifier is its user, always in lower case. In exports of KeePass and \
       Bitwarden an entry is a service, with the name of its groups, or folder, and its title: \
       Mail/Work. Its items are the fields that are not empty: password, username, url, notes, otp, \
-      and those with names of their own. An entry or field with the same name as an earlier one \
-      gets a number: Mail/Work (2). Export into a pipe, so that no file in plain text is left.
+      tags, expires, and those with names of their own. An entry or field with the same name as an \
+      earlier one gets a number: Mail/Work (2). Export into a pipe, so that no file in plain text \
+      is left. What the source has besides, such as attachments, is listed as omitted, with exit \
+      status 9. So is a choice of items, or of a program in the keyring, that matches nothing \
+      although the source has items.
 
       Writes a line for each item that is not simply copied, with fields separated by tabs, and a \
       summary. With --json: {"after", "before", "isComplete", "items": [{"outcome", "reason", \
       "source", "target"}], "sourceDigest", "targetDigest"}, and with --dry-run {"after", \
       "before", "isWeaker", "items": [{"action", "reason", "source", "target"}]}; sources and \
-      targets are as in list --json.
+      targets are as in list --json, and null for what is omitted, which has "name" and "part".
 
       Example:
         session-tools init ~/vault --key secret-service:vault
