@@ -171,7 +171,7 @@ import Testing
 
   @Test(arguments: [
     ("--no-such-option", "gpg does not take its options: invalid option \"--no-such-option\""),
-    ("--agent-program /bin/false", "gpg cannot reach its secret keys: can't connect to the agent"),
+    ("--agent-program /bin/false", "gpg cannot reach its secret keys: error running '/bin/false'"),
     ("--homedir /nowhere", "gpg cannot reach its secret keys"),
   ])
   func `a gpg that opens nothing is asked once`(_ options: String, _ reason: String) throws {

@@ -92,5 +92,9 @@ struct GPGComplaint {
 
   var first: String { lines.first ?? "it gave no reason" }
   var last: String { lines.last ?? "it gave no reason" }
+  /// Its last lines: why the agent did not start, and that it is not there.
+  var end: String {
+    lines.isEmpty ? last : lines.suffix(3).joined(separator: "; ")
+  }
   var lastButOne: String { lines.dropLast().last ?? last }
 }

@@ -95,7 +95,7 @@ final class PasswordFileOpener: Sendable {
         ["--batch", "--with-colons", "--list-secret-keys"], Self.largestListByteCount, file)
       if case .ended(let status, _, let complaint) = list.ending, status != 0 {
         return GPGFailure(
-          "gpg cannot reach its secret keys: \(GPGComplaint(complaint).last)", .everything)
+          "gpg cannot reach its secret keys: \(GPGComplaint(complaint).end)", .everything)
       }
       state.withLock { $0.hasListedKeys = true }
     }

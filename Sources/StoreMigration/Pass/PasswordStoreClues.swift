@@ -4,6 +4,7 @@ import SessionToolsBase
 struct PasswordStoreClues {
   private var isOfPass = false
   private var isOfAge = false
+  private var hasForeignFiles = false
 
   /// Takes note of a file that `pass`, gopass or git keep for themselves.
   mutating func see(ownFile name: String) {
@@ -12,6 +13,7 @@ struct PasswordStoreClues {
 
   /// Takes note of any other file.
   mutating func see(foreignFile path: String) {
+    hasForeignFiles = true
     if path.hasSuffix(".age") || path.split(separator: "/").last == ".age-recipients" {
       isOfAge = true
     }
@@ -28,12 +30,12 @@ struct PasswordStoreClues {
           + PasswordStoreFile.ageRemedy.dropFirst())
     }
     let what =
-      isOfPass
-      ? "this directory of pass has no entry" : "this is not a directory of pass: it has no entry"
+      hasForeignFiles && !isOfPass
+      ? "this is not a directory of pass: it has no entry" : "no entry of pass can be read here"
     return StoreError(
       .undecodable, store: store,
       reason: "\(what), and \(omissions.count) other "
         + (omissions.count == 1 ? "file or directory" : "files or directories") + example,
-      remedy: isOfPass ? nil : "Give the directory that pass ls shows")
+      remedy: hasForeignFiles && !isOfPass ? "Give the directory that pass ls shows" : nil)
   }
 }
