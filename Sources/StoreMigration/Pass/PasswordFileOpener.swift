@@ -10,10 +10,8 @@ final class PasswordFileOpener: Sendable {
   private struct State {
     /// Why all files fail, whatever their keys are.
     var obstacle: String?
-    /// The keys that were of no use.
-    var closedKeys: Set<String> = []
-    /// Why they were not.
-    var reason = ""
+    /// The keys that were of no use, and why.
+    var closedKeys: [String: String] = [:]
     /// Whether gpg itself asks on the terminal, for its agent.
     var needsForeground = false
     /// Whether gpg was asked for its secret keys, and has listed them.
@@ -50,8 +48,7 @@ final class PasswordFileOpener: Sendable {
         switch failure.concern {
         case .file: break
         case .keys(let keys):
-          state.closedKeys.formUnion(keys)
-          state.reason = failure.reason
+          for key in keys { state.closedKeys[key] = failure.reason }
         case .everything: state.obstacle = failure.reason
         }
       }
@@ -73,14 +70,13 @@ final class PasswordFileOpener: Sendable {
 
   /// Makes sure that a file may open, without asking for any passphrase.
   private func checkKeys(of file: String) throws(StoreError) {
-    let (obstacle, closedKeys, reason) = state.withLock {
-      ($0.obstacle, $0.closedKeys, $0.reason)
-    }
+    let (obstacle, closedKeys) = state.withLock { ($0.obstacle, $0.closedKeys) }
     if let obstacle { throw Self.error(file, "not tried: \(obstacle)") }
     guard !closedKeys.isEmpty else { return }
     let listing = try run(["--list-only", "--decrypt", "--", file], 0, file)
     let keys = listing.status.usableKeys
-    guard !keys.isEmpty, keys.isSubset(of: closedKeys) else { return }
+    let reasons = keys.sorted().compactMap { closedKeys[$0] }
+    guard let reason = reasons.first, reasons.count == keys.count else { return }
     throw Self.error(file, "not tried: \(reason)")
   }
 
