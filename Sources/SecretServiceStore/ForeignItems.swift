@@ -4,7 +4,8 @@ import Synchronization
 /// The items of another program in the Secret Service, for reading and migrating them.
 ///
 /// Every change is refused, because the other program may not understand it. An item whose name is
-/// not valid here, or that has the name of a newer item, is not listed, and a migration reports why.
+/// not valid here, or that has the name of a newer item, is not listed, and a migration reports
+/// why.
 public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretStore,
   MigratableStore
 {
@@ -92,7 +93,8 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
         } else if dialect.owns(item.attributes) {
           omissions.append(
             try await omission(
-              item, "its attributes have no name for it; copy it by hand, for example with Seahorse"))
+              item,
+              "its attributes have no name for it; copy it by hand, for example with Seahorse"))
         }
       } catch let error where error.code == StoreError.invalidName {
         omissions.append(try await omission(item, "\(error.reason); copy it by hand"))

@@ -208,7 +208,8 @@ struct Operation: Sendable {
       } catch let error as StoreError {
         // The label has the names, and shows them even if the attributes do not.
         let label = try await provider.label(of: path, until: deadline) ?? path
-        omissions.append(Omission(label, reason: "\(error.reason); remove it with the keyring's program"))
+        omissions.append(
+          Omission(label, reason: "\(error.reason); remove it, for example with Seahorse"))
       }
     }
     return StoreListing(keys: keys.sorted(), values: values, omissions: omissions)

@@ -50,6 +50,9 @@ private enum Maker: Hashable, Comparable {
   init(_ attributes: [String: String]) {
     if attributes[ItemAttributes.version] != nil {
       self = .source("secret-service")
+    } else if attributes[ItemAttributes.schema] == "org.qt.keychain" {
+      // KDE Frameworks 6 keeps what KWallet's own interface made under this schema too.
+      self = .kwallet
     } else if let dialect = ForeignSecretServiceItems.Dialect.all.first(where: {
       $0.takes(attributes)
     }) {
@@ -65,7 +68,7 @@ private enum Maker: Hashable, Comparable {
     switch self {
     case .source("secret-service"): "of this library"
     case .source(let name): "of \(name)"
-    case .kwallet: "of KWallet itself"
+    case .kwallet: "of KWallet itself or a Qt program"
     case .schema(let schema): "of the schema \(schema)"
     case .unknown: "without attributes that show their program"
     }

@@ -7,6 +7,7 @@ enum UnreadMembers {
   /// - Parameters:
   ///   - item: What is read of it.
   ///   - members: All of it.
+  /// - Returns: The parts that have something of a person's, in an order that is always the same.
   static func of(
     _ item: BitwardenExport.Item, _ members: JSONValue
   ) -> [ExportedEntries.Unread] {
@@ -25,7 +26,8 @@ enum UnreadMembers {
       let site = passkey.members["rpId"]?.string ?? ""
       unread.append(Unread("passkey \(site)", "passkeys are not read"))
     }
-    unread += list(login, "uris", but: ["uri", "match", "uriChecksum"]).map { Unread("login.\($0)") }
+    unread += list(login, "uris", but: ["uri", "match", "uriChecksum"])
+      .map { Unread("login.\($0)") }
     unread += list(members, "fields", but: ["name", "value", "type", "linkedId"]).map { Unread($0) }
     let note = members.members["secureNote"] ?? .null
     unread += note.unknown(but: ["type"]).map { Unread("secureNote.\($0)") }

@@ -16,7 +16,7 @@ package indirect enum DocumentKind: Hashable, Sendable {
   case csv(of: String)
   case separated(by: Character)
   case otherCSV
-  /// Text in an encoding that no parser reads but that of JSON, and what it is.
+  /// Text in another encoding than UTF-8, and what it is.
   case utf16(DocumentKind), utf32(DocumentKind)
   // Files in other formats.
   case empty
@@ -58,7 +58,8 @@ package indirect enum DocumentKind: Hashable, Sendable {
       (.bitwarden, .encryptedBitwarden), (.keePassCSV, .otherCSV), (.jsonLines, .otherJSON),
       (.jsonLines, .empty), (.keyringFile, .empty), (.keyringFile, .otherCSV):
       true
-    case (.bitwarden, .utf16(let kind)), (.bitwarden, .utf32(let kind)):
+    case (.bitwarden, .utf16(let kind)):
+      // Foundation reads this encoding of JSON.
       [.bitwarden, .encryptedBitwarden, .otherJSON].contains(kind)
     default: false
     }
@@ -200,7 +201,8 @@ extension DocumentKind {
     for separator in [";", "\t", "|"] as [Character] {
       let names = names(separator)
       // The columns of a program, or at least a line that has no commas.
-      if columns.contains(where: { $0.0.isSubset(of: names) }) || names.count > 2 && found.count == 1
+      if columns.contains(where: { $0.0.isSubset(of: names) })
+        || names.count > 2 && found.count == 1
       {
         return .separated(by: separator)
       }
@@ -280,7 +282,8 @@ extension DocumentKind {
     case .keePassDatabase:
       "Export it: keepassxc-cli export --format xml \(file) | session-tools import STORE "
         + "keepass-xml:-"
-    case .onePassword, .protonPass, .csv, .keePass1XML, .keePass1Database: Self.throughKeePassXC
+    case .onePassword, .protonPass, .csv, .keePass1XML, .keePass1Database:
+      Self.throughKeePassXC
     case .bitwardenArchive:
       "Take data.json out of it: unzip -p \(file) data.json | session-tools import STORE "
         + "bitwarden:-; copy its attachments by hand"

@@ -3,9 +3,9 @@ package import SessionToolsBase
 /// The CSV export of KeePassXC as the source of a migration.
 ///
 /// Every entry becomes a service, as ``ExportedEntries`` describes. The name of the root group is
-/// left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are among them. A column
-/// that is not known becomes a field of its name. This export has no attachments, no fields of a
-/// person's own and no history; that of KeePassXC 2.6.2 and earlier has no one-time passwords
+/// left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are among them. A
+/// column that is not known becomes a field of its name. This export has no attachments, no fields
+/// of a person's own and no history; that of KeePassXC 2.6.2 and earlier has no one-time passwords
 /// either. References to other fields, `{REF:...}`, are kept as they are.
 ///
 /// Source: src/format/CsvExporter.cpp in https://github.com/keepassxreboot/keepassxc, and its issue
@@ -33,8 +33,9 @@ package enum KeePassCSV {
     }
     var entries = ExportedEntries(name, of: "KeePassXC")
     while let row = try reader.next() {
-      // A spreadsheet's empty line.
-      guard row.contains(where: { !$0.isEmpty }) else { continue }
+      // A spreadsheet's empty line, and one with nothing but white space.
+      let isBlank = row.count == 1 && row[0].allSatisfy(\.isWhitespace)
+      guard !isBlank, row.contains(where: { !$0.isEmpty }) else { continue }
       guard row.count == header.count else {
         throw reader.undecodable(
           "the number of fields is \(row.count), and the number of columns \(header.count)")

@@ -3,9 +3,9 @@ package import SessionToolsBase
 
 /// The XML export of KeePass 2 and KeePassXC as the source of a migration.
 ///
-/// Every entry becomes a service, as ``ExportedEntries`` describes. The name of the root group is
-/// left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are among them; older
-/// versions of an entry are not. Tags, the time of expiry, a URL for the browser and sequences for
+/// Every entry becomes a service, as ``ExportedEntries`` describes. The names of the database and
+/// its root group are left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are
+/// among them; older versions of an entry are not. Tags, the time of expiry, a URL for the browser and sequences for
 /// auto-type become items too: `tags`, `expires`, `override-url`, `auto-type`. References to other
 /// fields, `{REF:...}`, are kept as they are, and so are the names of fields for one-time passwords
 /// other than `otp`, such as `TOTP Seed` and `TimeOtp-Secret-Base32`.
@@ -88,7 +88,8 @@ private struct KeePassDatabase {
   private mutating func readMeta(_ unread: inout [Unread]) throws(StoreError) {
     try readElement(
       but: [
-        "Generator", "HeaderHash", "SettingsChanged", "DatabaseNameChanged",
+        // The name of the whole, which every database has, as the root group has one.
+        "DatabaseName", "Generator", "HeaderHash", "SettingsChanged", "DatabaseNameChanged",
         "DatabaseDescriptionChanged", "DefaultUserNameChanged", "MaintenanceHistoryDays", "Color",
         "MasterKeyChanged", "MasterKeyChangeRec", "MasterKeyChangeForce",
         "MasterKeyChangeForceOnce", "MemoryProtection", "CustomIcons", "RecycleBinEnabled",
@@ -159,7 +160,11 @@ private struct KeePassDatabase {
       switch element {
       case "String":
         let field = try database.readField(&unread)
-        if field.name == "Title", title.isEmpty { title = field.value } else { fields.append(field) }
+        if field.name == "Title", title.isEmpty {
+          title = field.value
+        } else {
+          fields.append(field)
+        }
       case "Tags": fields.append(Field(name: "tags", value: try database.reader.textToEnd()))
       case "OverrideURL":
         fields.append(Field(name: "override-url", value: try database.reader.textToEnd()))

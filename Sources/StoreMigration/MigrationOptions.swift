@@ -62,12 +62,12 @@ extension MigrationOptions {
 
     /// Returns whether something that a source leaves out is of the selected items.
     ///
-    /// Its part is taken for an identifier.
+    /// Its part is taken for an identifier if it states none.
     func contains(_ omission: Omission) -> Bool {
       guard let name = omission.service else { return true }
       return Self.isSame(name, ifGiven: service) && accessGroup == nil && install == nil
         && (identifierPattern.map { pattern in
-          omission.part.map { Pattern(pattern).matches($0) } ?? true
+          (omission.identifier ?? omission.part).map { Pattern(pattern).matches($0) } ?? true
         } ?? true)
     }
 
@@ -138,6 +138,7 @@ extension MigrationOptions.Selection {
   /// - Parameters:
   ///   - listing: The source's list.
   ///   - foundInstead: Returns what a source that lists nothing has in place of items.
+  /// - Returns: What to report.
   /// - Throws: What the closure throws.
   package func omissions(
     of listing: StoreListing, orInstead foundInstead: () throws(StoreError) -> [Omission]
@@ -145,7 +146,7 @@ extension MigrationOptions.Selection {
     let omissions = listing.omissions.filter { contains($0) }
     guard !listing.keys.contains(where: { contains($0) }) else { return omissions }
     let others = listing.keys.filter { !$0.isReserved }
-    if let missed = missed(others.count + listing.omissions.count, such: others.first) {
+    if let missed = missed(others.count, listing.omissions.count, such: others.first) {
       return omissions + [missed]
     }
     guard omissions.isEmpty, listing.damage == nil else { return omissions }
@@ -154,9 +155,11 @@ extension MigrationOptions.Selection {
 
   /// Returns a report that nothing is selected although a source has items; `nil` if it has none,
   /// or everything is selected.
-  func missed(_ count: Int, such example: StoreKey?) -> Omission? {
-    guard count > 0, self != MigrationOptions.Selection() else { return nil }
-    let items = "\(count) \(count == 1 ? "item" : "items")"
+  func missed(_ itemCount: Int, _ omissionCount: Int, such example: StoreKey?) -> Omission? {
+    guard itemCount + omissionCount > 0, self != MigrationOptions.Selection() else { return nil }
+    let items =
+      itemCount == 0
+      ? "only what is left out" : "\(itemCount) \(itemCount == 1 ? "item" : "items")"
     let such = example.map { ", such as \($0)" } ?? ""
     return Omission(
       text, reason: "nothing in the source matches this, and it has \(items)\(such)")

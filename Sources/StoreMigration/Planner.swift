@@ -15,10 +15,13 @@ struct Planner {
   private var keys: ArraySlice<StoreKey> = []
   private var reader: ValueReader
   private var seenCount = 0
-  /// How much the source has that is not the library's own, and how many items are selected.
-  private var (ownCount, selectedCount) = (0, 0)
+  /// How many items the source has that are not the library's own, how much it leaves out, and how
+  /// many items are selected.
+  private var (ownCount, leftOutCount, selectedCount) = (0, 0, 0)
   /// The first item that is not selected.
   private var firstOther: StoreKey?
+  /// The services that are to get another name, and of which no item is selected yet.
+  private var unusedRenames: [MigrationOptions.Mapping.Rename]
   private var byteCount = 0
   /// Digests of the names that items get in the target; `nil` if no two can be the same.
   private var claimed: Set<ItemDigest>?
@@ -51,6 +54,7 @@ struct Planner {
     plan = MigrationPlan(try migration.protections())
     pages = try migration.source.listingPages()
     reader = ValueReader(migration.source, [])
+    unusedRenames = options.mapping.renames
     let keepsNames = options.mapping == MigrationOptions.Mapping() && migration.transform == nil
     claimed = keepsNames && options.conflicts != .keepBoth ? nil : []
   }
@@ -94,12 +98,22 @@ struct Planner {
     return entries
   }
 
-  /// Returns what to report in place of items if there are none.
+  /// Returns what to report in place of items that are missing: all of them, or all of a service
+  /// that is to get another name.
   private func foundInstead() throws(StoreError) -> [Omission] {
-    guard selectedCount == 0 else { return [] }
-    if let missed = options.selection.missed(ownCount, such: firstOther) { return [missed] }
+    guard selectedCount == 0 else { return unusedRenames.map(Self.unused) }
+    if let missed = options.selection.missed(ownCount, leftOutCount, such: firstOther) {
+      return [missed]
+    }
     guard plan.omittedCount == 0, plan.damage == nil else { return [] }
     return try migration.foundInstead()
+  }
+
+  private static func unused(_ rename: MigrationOptions.Mapping.Rename) -> Omission {
+    Omission(
+      "service \(rename.service.debugDescription)",
+      reason: "no item of this service is migrated, so none is renamed to "
+        + rename.newName.debugDescription)
   }
 
   private mutating func leaveOut(
@@ -124,11 +138,12 @@ struct Planner {
           continue
         }
         selectedCount += 1
+        unusedRenames.removeAll { $0.service.utf8.elementsEqual(key.namespace.service.utf8) }
         return key
       }
       guard let page = try pages.next() else { return nil }
       plan.damage = plan.damage ?? page.damage
-      ownCount += page.omissions.count
+      leftOutCount += page.omissions.count
       for omission in page.omissions where options.selection.contains(omission) {
         try leaveOut(omission, omitted)
       }

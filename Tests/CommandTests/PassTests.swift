@@ -161,6 +161,16 @@ import Testing
     for position in [2, 4, 5] { #expect(reasons[position].hasPrefix("it is damaged")) }
   }
 
+  @Test func `a key that gpg does not have is looked for once`() throws {
+    try run("mkdir -m 700 other; echo plain > home/.password-store/text.gpg")
+    let outcome = try importing("vault pass:", ["GNUPGHOME": tool["other"]])
+    let lines = outcome.text.split(separator: "\n")
+    #expect(lines[0].contains("mail\tit is encrypted for the key"))
+    #expect(lines[1].contains("text\tit is not a file that gpg encrypted"))
+    #expect(lines[2].contains("web/x\tnot tried: it is encrypted for the key"))
+    try run("GNUPGHOME=other gpgconf --kill gpg-agent")
+  }
+
   @Test func `the options of pass are given to gpg, split at whitespace`() throws {
     try run("mv home/.gnupg moved; printf geheim > file")
     let options = "--homedir \(tool["moved"])\n --pinentry-mode  loopback\t--passphrase-file file"

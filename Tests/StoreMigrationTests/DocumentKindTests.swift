@@ -32,8 +32,10 @@ import Testing
 
   /// Files that none of the sources reads.
   static let wrong = [
-    Wrong([0x03, 0xD9, 0xA2, 0x9A, 0x67, 0xFB, 0x4B, 0xB5, 0], "database of KeePass", "keepass-xml:-"),
-    Wrong([0x03, 0xD9, 0xA2, 0x9A, 0x65, 0xFB, 0x4B, 0xB5, 0], "database of KeePass 1", "KeePassXC"),
+    Wrong(
+      [0x03, 0xD9, 0xA2, 0x9A, 0x67, 0xFB, 0x4B, 0xB5, 0], "database of KeePass", "keepass-xml:-"),
+    Wrong(
+      [0x03, 0xD9, 0xA2, 0x9A, 0x65, 0xFB, 0x4B, 0xB5, 0], "database of KeePass 1", "KeePassXC"),
     Wrong("PK\u{3}\u{4}......export.attributes...", "1Password", "KeePassXC"),
     Wrong("PK\u{3}\u{4}......data.json...", "Bitwarden with attachments", "data.json"),
     Wrong("PK\u{5}\u{6}", "a ZIP archive", "Unpack it"),
@@ -51,7 +53,8 @@ import Testing
     Wrong("<!DOCTYPE html><html><p>geheim</p>", "a web page", "Log in"),
     Wrong("\n <HTML><body>", "a web page", "Log in"),
     Wrong("<?xml version='1.0'?><pwlist><pwentry/></pwlist>", "KeePass 1", "KeePassXC"),
-    Wrong("[{\"type\": 1, \"name\": \"geheim\"}]", "a list of JSON values", "bw export --format json"),
+    Wrong(
+      "[{\"type\": 1, \"name\": \"geheim\"}]", "a list of JSON values", "bw export --format json"),
     Wrong(" [\n]", "a list of JSON values", "bw export --format json"),
     Wrong("{\"version\": \"1\", \"vaults\": {\"a\": {}}}", "Proton Pass", "KeePassXC"),
     Wrong("name,url,username,password\na,b,c,geheim\n", "a CSV export of a browser", "KeePassXC"),
@@ -59,7 +62,9 @@ import Testing
       "\"url\",\"username\",\"password\",\"httpRealm\",\"formActionOrigin\",\"guid\"\n",
       "a CSV export of Firefox", "KeePassXC"),
     Wrong("url,username,password,totp,extra,name,grouping,fav\n", "LastPass", "KeePassXC"),
-    Wrong("\"Account\",\"Login Name\",\"Password\",\"Web Site\",\"Comments\"", "KeePass 1", "KeePassXC"),
+    Wrong(
+      "\"Account\",\"Login Name\",\"Password\",\"Web Site\",\"Comments\"", "KeePass 1",
+      "KeePassXC"),
     Wrong(
       "folder,favorite,type,name,notes,fields,reprompt,login_uri,login_username,login_password\n",
       "Bitwarden's CSV export", "bw export --format json"),
@@ -84,7 +89,7 @@ import Testing
     let error = try #require(complaint(wrong.bytes, Self.readers[source]!))
     #expect(error.code == .undecodable)
     #expect(error.reason.hasPrefix("this is ") && error.reason.contains(wrong.kind))
-    #expect((error.remedy ?? "").contains(wrong.remedy))
+    #expect(wrong.remedy.isEmpty || error.remedy?.contains(wrong.remedy) == true)
     #expect(!"\(error)".contains("geheim"))
   }
 
@@ -111,7 +116,7 @@ import Testing
   }
 
   @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32])
-  func `text in UTF-16 and UTF-32 is to be converted, but JSON is read`(
+  func `text in UTF-16 and UTF-32 is to be converted, but JSON in UTF-16 is read`(
     _ encoding: String.Encoding
   ) throws {
     let table = [UInt8](try #require(Self.keePassCSV.data(using: encoding)))
@@ -121,7 +126,8 @@ import Testing
       #expect(error.remedy?.hasSuffix("| session-tools import STORE keepass-csv:-") == true)
     }
     let export = [UInt8](try #require(Self.readable[2].1.data(using: encoding)))
-    #expect(complaint(export, BitwardenExport.items) == nil)
+    let isRead = complaint(export, BitwardenExport.items) == nil
+    #expect(isRead == (encoding != .utf32))
   }
 
   @Test func `an empty file is an export that failed, except where nothing is written as nothing`()

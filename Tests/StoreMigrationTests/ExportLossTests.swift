@@ -91,7 +91,7 @@ import Testing
     #expect(try losses(store) == [])
   }
 
-  @Test func `text in unknown elements is a loss at every level, and flags are none`() throws {
+  @Test func `text in unknown elements is a loss at every level, and a flag is not`() throws {
     let flags = "<Flag>True</Flag><Other>null</Other><Empty/><Blank> \n </Blank>"
     let store = try keePass(
       "\(flags)<X><Y>text</Y></X>"
@@ -102,25 +102,25 @@ import Testing
         + "<CustomIcons><Icon><Data>AAAA</Data></Icon></CustomIcons><Binaries>x</Binaries>")
     #expect(
       try losses(store) == [
-        "t, New", "t, text", "t, custom data plugin", "Root, X", "the database, DatabaseName",
-        "the database, custom data own",
+        "t, New", "t, text", "t, custom data plugin", "Root, X", "the database, custom data own",
       ])
   }
 
   @Test func `what groups have besides entries is left out by the group's path`() throws {
     let more = """
-      <Notes>n</Notes><Tags>a</Tags><IsExpanded>True</IsExpanded><EnableAutoType>null</EnableAutoType>
-      <DefaultAutoTypeSequence>{TAB}</DefaultAutoTypeSequence><LastTopVisibleEntry>AAAA</LastTopVisibleEntry>
+      <Notes>n</Notes><Tags>a</Tags><IsExpanded>True</IsExpanded>
+      <EnableAutoType>null</EnableAutoType><LastTopVisibleEntry>AAAA</LastTopVisibleEntry>
+      <DefaultAutoTypeSequence>{TAB}</DefaultAutoTypeSequence>
       <Times><Expires>True</Expires><ExpiryTime>2027</ExpiryTime></Times>\(data("k", "v"))
       """
     let store = try keePass(
-      "<Notes>n</Notes><Group><Name>a</Name><Group><Name>b</Name>\(more)\(entry("t"))</Group></Group>"
-        + "<Group><UUID>9</UUID><Name>Bin</Name></Group><Group><Name>empty</Name></Group>",
+      "<Notes>n</Notes><Group><Name>a</Name><Group><Name>b</Name>\(more)\(entry("t"))</Group>"
+        + "</Group><Group><UUID>9</UUID><Name>Bin</Name></Group><Group><Name>empty</Name></Group>",
       meta: "<RecycleBinUUID>9</RecycleBinUUID>")
     #expect(
       try losses(store) == [
-        "a/b, Notes", "a/b, Tags", "a/b, DefaultAutoTypeSequence", "a/b, custom data k",
-        "a/b, expiry 2027", "empty, group", "Root, Notes",
+        "a/b, Notes", "a/b, Tags", "a/b, DefaultAutoTypeSequence", "a/b, expiry 2027",
+        "a/b, custom data k", "empty, group", "Root, Notes",
       ])
   }
 
@@ -194,7 +194,8 @@ import Testing
 
   @Test func `a folder that has items, or a folder with items, is in their names`() throws {
     let store = try bitwarden(
-      #"{"type": 2, "name": "n", "folderId": "g"}, {"type": 2, "name": "", "collectionIds": ["c"]}"#,
+      #"{"type": 2, "name": "n", "folderId": "g"},"#
+        + #"{"type": 2, "name": "", "collectionIds": ["c"]}"#,
       """
       , "folders": [{"id": "f", "name": "F"}, {"id": "g", "name": "F/G"}],
       "collections": [{"id": "c", "name": "C"}]

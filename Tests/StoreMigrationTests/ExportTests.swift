@@ -203,7 +203,8 @@ import Testing
       ])
   }
 
-  @Test func `an item is named by its first collection, and keeps the names of the others`() throws {
+  @Test func `an item is named by its first collection, and keeps the names of the others`() throws
+  {
     let text = """
       {"encrypted": false, "collections": [
         {"id": "b", "organizationId": "o", "name": "B/C", "externalId": null},

@@ -27,6 +27,7 @@ import Testing
     identifier: String? = nil
   ) -> Migration {
     var options = MigrationOptions()
+    options.allowsWeakerProtection = true
     options.selection.service = service
     options.selection.identifierPattern = identifier
     return Migration(from: source, to: target, journal: journal, options: options)
@@ -47,7 +48,10 @@ import Testing
     let source = try source(["a", "b"], omissions)
     let migration = migration(source, to: target, journal: journal)
     var planned: [Omission] = []
-    let plan = try migration.plan { _ in } omitted: { planned.append($0) }
+    let plan = try migration.plan { _ in
+    } omitted: {
+      planned.append($0)
+    }
     #expect(planned == omissions)
     #expect(plan.omittedCount == count && plan.copiedCount == 2 && !plan.isComplete)
     let report = try migration.run()
@@ -73,8 +77,11 @@ import Testing
       journal.apply(journal.keys(in: nil).map(StoreChange.remove))
       target.apply(target.keys(in: nil).map(StoreChange.remove))
       let life = Life(changeCount: changeCount)
+      var options = MigrationOptions()
+      options.allowsWeakerProtection = true
       let dying = Migration(
-        from: source, to: StoppingStore(target, life), journal: StoppingStore(journal, life))
+        from: source, to: StoppingStore(target, life), journal: StoppingStore(journal, life),
+        options: options)
       _ = try? dying.run()
       let next = Migration(from: source, to: target, journal: journal)
       guard try next.state() != nil else { continue }

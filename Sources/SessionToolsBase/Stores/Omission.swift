@@ -8,16 +8,22 @@ public struct Omission: Hashable, Codable, Sendable {
   public let reason: String
   /// The service that its items have or would have; `nil` if it may belong to any.
   package let service: String?
+  /// The identifier that its item would have; `nil` if that is its part.
+  package let identifier: String?
 
   /// Describes something that a source leaves out.
   ///
   /// A name that is longer than any item's is shortened: a journal keeps a thousand of them in one
   /// value, and a source is free in its names.
-  package init(_ name: String, part: String? = nil, reason: String, service: String? = nil) {
+  package init(
+    _ name: String, part: String? = nil, reason: String, service: String? = nil,
+    identifier: String? = nil
+  ) {
     self.name = Self.shortened(name)
     self.part = part.map(Self.shortened)
     self.reason = reason
     self.service = service.map(Self.shortened)
+    self.identifier = identifier.map(Self.shortened)
   }
 
   /// All of it in one line.

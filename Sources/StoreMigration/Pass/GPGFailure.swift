@@ -29,8 +29,10 @@ struct GPGFailure {
     } else if status.lacksKeyring, status.usableKeys.isEmpty {
       self.init("gpg cannot read its keys: \(complaint.first)", .everything)
     } else if !status.recipients.isEmpty, status.usableKeys.isEmpty {
-      let keys = Set(status.recipients).sorted().joined(separator: " or ")
-      self.init("it is encrypted for the key \(keys), whose secret key gpg does not have", .file)
+      let keys = Set(status.recipients)
+      let names = keys.sorted().joined(separator: " or ")
+      self.init(
+        "it is encrypted for the key \(names), whose secret key gpg does not have", .keys(keys))
     } else if !status.keyErrors.isEmpty {
       self.init("it is damaged, or the key is not the right one: \(complaint.lastButOne)", .file)
     } else if status.recipients.isEmpty, status.takesPassphrase || status.startedPinentry {

@@ -74,7 +74,9 @@ final class PasswordFileOpener: Sendable {
     if let obstacle { throw Self.error(file, "not tried: \(obstacle)") }
     guard !closedKeys.isEmpty else { return }
     let listing = try run(["--list-only", "--decrypt", "--", file], 0, file)
-    let keys = listing.status.usableKeys
+    // Of keys that gpg does not have, none can be of use.
+    let usableKeys = listing.status.usableKeys
+    let keys = usableKeys.isEmpty ? Set(listing.status.recipients) : usableKeys
     let reasons = keys.sorted().compactMap { closedKeys[$0] }
     guard let reason = reasons.first, reasons.count == keys.count else { return }
     throw Self.error(file, "not tried: \(reason)")

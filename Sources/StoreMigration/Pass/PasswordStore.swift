@@ -20,7 +20,8 @@ package enum PasswordStore {
   /// Returns the items of a directory; reads nothing yet.
   ///
   /// Listing them throws `unavailable` when there is no such directory, `accessDenied` or `io` when
-  /// it cannot be read, and `undecodable` when it has files, and none of them is an entry.
+  /// it cannot be read, and `undecodable` when it has more than 10,000 other files in front of the
+  /// first entry.
   ///
   /// Reading one throws `undecodable` when `gpg` does not open it, `valueTooLarge` when it has more
   /// than 16 MiB, `timedOut` when `gpg` takes more than two minutes, `cancelled` when Ctrl-C ended

@@ -34,16 +34,14 @@ struct PasswordStoreListing {
     var listing = PasswordStoreListing(root: path)
     try listing.walk(content, at: "", ancestors: [])
     listing.omissions += GopassStores.mounts(in: path)
-    guard !listing.keys.isEmpty || listing.omissions.isEmpty else { throw listing.isUnrecognized }
+    if listing.keys.isEmpty, !listing.omissions.isEmpty {
+      listing.omissions.insert(listing.clues.omission(store: path), at: 0)
+    }
     return StoreListing(keys: listing.keys.sorted(), omissions: listing.omissions)
   }
 
   private init(root: String) {
     self.root = root
-  }
-
-  private var isUnrecognized: StoreError {
-    clues.error(store: root, omissions: omissions)
   }
 
   /// Walks through a directory, whose path below the root is empty or has a slash at its end.
@@ -76,7 +74,7 @@ struct PasswordStoreListing {
         omit(path.withoutSuffix(".gpg"), PasswordStoreFile.reason(forUnknown: errno))
       }
       guard keys.isEmpty, omissions.count > Self.largestForeignCount else { continue }
-      throw isUnrecognized
+      throw clues.error(store: root, omissions: omissions)
     }
   }
 
@@ -102,6 +100,8 @@ struct PasswordStoreListing {
   }
 
   private mutating func omit(_ name: String, _ reason: String) {
-    omissions.append(Omission(name, reason: reason))
+    omissions.append(
+      Omission(
+        name, reason: reason, service: PasswordStore.namespace.service, identifier: name))
   }
 }

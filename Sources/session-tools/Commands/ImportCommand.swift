@@ -12,7 +12,8 @@ struct ImportCommand: ParsableCommand {
       Works like migrate, but cannot be undone: the archive stays as it is, and importing it again \
       copies missing items. Changes nothing when the store has other values under some of the \
       names (exit status 7), unless --on-conflict says what to do. Exit status 9 when some items \
-      were not copied, or the source has something that is left out. With --json, writes the same as migrate.
+      were not copied, or the source has something that is left out. With --json, writes the same \
+      as migrate.
 
       Example:
         session-tools import ~/vault vault.archive

@@ -10,11 +10,16 @@ enum OtherProgramsArticle {
   static let path =
     "\(SourceDirectory.path)/Sources/SessionTools/SessionTools.docc/OtherPrograms.md"
 
+  /// The entire article.
+  static var text: String {
+    get throws { try String(contentsOfFile: path, encoding: .utf8) }
+  }
+
   /// Returns the content of a file as the article shows it, with this build's tool in it.
   ///
   /// A line with the file's path stands before each block of code that is a file.
   static func file(_ path: String) throws -> String {
-    let text = try String(contentsOfFile: Self.path, encoding: .utf8)
+    let text = try Self.text
     let blocks = text.matches(of: /\n`([^`\n]+)`:\n\n```[a-z]*\n(.*?)\n```\n/.dotMatchesNewlines())
     guard let block = blocks.first(where: { $0.1 == path }) else { throw MissingFile(path: path) }
     return block.2.replacingOccurrences(of: "/usr/local/bin/session-tools", with: Tool.program)
