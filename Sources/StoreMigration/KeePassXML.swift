@@ -5,10 +5,10 @@ package import SessionToolsBase
 ///
 /// Every entry becomes a service, as ``ExportedEntries`` describes. The names of the database and
 /// its root group are left out, as in the paths of `keepassxc-cli`. Entries in the recycle bin are
-/// among them; older versions of an entry are not. Tags, the time of expiry, a URL for the browser and sequences for
-/// auto-type become items too: `tags`, `expires`, `override-url`, `auto-type`. References to other
-/// fields, `{REF:...}`, are kept as they are, and so are the names of fields for one-time passwords
-/// other than `otp`, such as `TOTP Seed` and `TimeOtp-Secret-Base32`.
+/// among them; older versions of an entry are not. Tags, the time of expiry, a URL for the browser
+/// and sequences for auto-type become items too: `tags`, `expires`, `override-url`, `auto-type`.
+/// References to other fields, `{REF:...}`, are kept as they are, and so are the names of fields
+/// for one-time passwords other than `otp`, such as `TOTP Seed` and `TimeOtp-Secret-Base32`.
 ///
 /// Attachments, custom data, and what a person wrote about groups and the database are reported,
 /// because they are not read. So is the text of every element that is not known here to have
