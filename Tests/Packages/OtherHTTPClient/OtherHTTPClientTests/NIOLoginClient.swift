@@ -46,8 +46,10 @@ struct NIOLoginClient: OAuthHTTPClient {
     message.method = HTTPMethod(rawValue: request.method)
     message.headers = HTTPHeaders(request.headers.map { ($0.key, $0.value) })
     message.body = request.body.map { .bytes($0) }
+    var status: Int?
     do {
       let response = try await client.execute(message, timeout: TimeAmount(timeout))
+      status = Int(response.status.code)
       // Reads no more than this: a larger answer is dropped with its connection.
       let body = try await response.body.collect(upTo: largestByteCount)
       return OAuthHTTPResponse(
@@ -57,14 +59,14 @@ struct NIOLoginClient: OAuthHTTPClient {
           uniquingKeysWith: { first, _ in first }),
         body: Data(body.readableBytesView))
     } catch {
-      throw OAuthHTTPError(error)
+      throw OAuthHTTPError(error, after: status)
     }
   }
 }
 
 extension OAuthHTTPError {
   /// Converts an error to WebLogin's, without quoting it.
-  fileprivate init(_ error: any Error) {
+  fileprivate init(_ error: any Error, after status: Int?) {
     let failure = error as? HTTPClientError
     let isRefused = (error as? IOError)?.errnoCode == ECONNREFUSED
     let unsent: [HTTPClientError?] = [
@@ -72,9 +74,14 @@ extension OAuthHTTPError {
     ]
     switch error {
     case is NIOTooManyBytesError, HTTPParserError.headerOverflow:
-      self.init(OAuthHTTPError.tooLarge, reason: "the answer is larger than it may be")
+      self.init(
+        OAuthHTTPError.tooLarge, status: status, reason: "the answer is larger than it may be")
     case _ where failure == .deadlineExceeded || failure == .readTimeout:
-      self.init(OAuthHTTPError.timedOut, reason: "the server did not answer in time")
+      self.init(
+        OAuthHTTPError.timedOut, status: status, reason: "the server did not answer in time")
+    case _ where failure == .proxyAuthenticationRequired:
+      self.init(
+        OAuthHTTPError.proxyRefused, wasSent: false, reason: "the proxy asks for a password")
     case _ where error is CancellationError || failure == .cancelled:
       self.init(OAuthHTTPError.cancelled, reason: "the request was cancelled")
     case _ where error is NIOConnectionError || isRefused || unsent.contains(failure):
@@ -82,7 +89,7 @@ extension OAuthHTTPError {
       self.init(
         OAuthHTTPError.noResponse, wasSent: false, reason: "there is no connection to the server")
     default:
-      self.init(OAuthHTTPError.noResponse, reason: "the connection broke")
+      self.init(OAuthHTTPError.noResponse, status: status, reason: "the connection broke")
     }
   }
 }
