@@ -12,7 +12,7 @@ func askDuringLookup(at address: String) async throws {
   }
   do {
     _ = try await credential(from: "https://hangs.test", within: .milliseconds(200))
-  } catch WebLoginError.unreachable {
+  } catch WebLoginError.answerTimedOut {
     say("gave up")
   }
   _ = try await credential(from: address, within: .seconds(300))
