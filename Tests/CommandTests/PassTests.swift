@@ -237,10 +237,10 @@ import Testing
     try answerPinentry(with: "echo D geheim; echo OK")
     let missing = try importing()
     #expect(missing.complaint.contains("gopass has a store here: pass:\(tool["root"])"))
-    let complaint = try importing("vault pass:root").complaint
-    let start = try #require(complaint.firstRange(of: "link it: ")).upperBound
-    let end = try #require(complaint[start...].firstIndex(of: "\n"))
-    try run(String(complaint[start..<end].dropLast()))
+    let listed = try importing("vault pass:root").text
+    let start = try #require(listed.firstRange(of: "link it: ")).upperBound
+    let end = try #require(listed[start...].firstIndex(of: "\n"))
+    try run(String(listed[start..<end]))
     #expect(try importing("vault pass:root").status == 0)
     #expect(try run("session-tools list vault").text.contains("work/web/x"))
   }
