@@ -18,41 +18,39 @@ struct MisnamedFile {
 
   /// Its path below the root, with `\xE9` in place of the bytes that are not UTF-8.
   var shown: String {
-    var shown = ""
-    var rest = path[...]
-    while !rest.isEmpty {
-      // The longest beginning that is UTF-8; a name has at most 255 bytes.
-      let count = (0...rest.count).last { count in
-        String(validating: rest.prefix(count), as: UTF8.self) != nil
-      }
-      let valid = rest.prefix(count ?? 0)
-      shown += String(decoding: valid, as: UTF8.self)
-      rest = rest.dropFirst(valid.count)
-      if let byte = rest.popFirst() { shown += "\\x" + String(byte, radix: 16, uppercase: true) }
-    }
-    return shown
+    Self.parts(of: path).map { text, byte in
+      text + (byte.map { "\\x" + String($0, radix: 16, uppercase: true) } ?? "")
+    }.joined()
   }
 
   /// Returns what to do: the command that gives it the name that a program of the last century
   /// meant.
+  ///
+  /// The command has no backslash for such a byte, because tables escape it once more.
   func remedy(in root: String) -> String {
     let meant =
       String(bytes: name, encoding: .windowsCP1252) ?? String(bytes: name, encoding: .isoLatin1)
       ?? "NAME"
-    return "its name is not UTF-8; rename it: mv -n \(Self.quoted(Array("\(root)/".utf8) + path)) "
+    let pattern = Self.parts(of: Array("\(root)/".utf8) + path).map { text, byte in
+      (text.isEmpty ? "" : text.shellQuoted) + (byte == nil ? "" : "?")
+    }.joined()
+    return "its name is not UTF-8; rename it: mv -n \(pattern) "
       + "\(root)/\(directory)\(meant)".shellQuoted
   }
 
-  /// Returns bytes as a shell reads them back.
-  private static func quoted(_ bytes: [UInt8]) -> String {
-    let escaped = bytes.map { byte in
-      let isPlain =
-        (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "'")
-        && byte != UInt8(ascii: "\\")
-      if isPlain { return String(UnicodeScalar(byte)) }
-      let digits = String(byte, radix: 8)
-      return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+  /// Splits bytes into texts, each with the byte behind it that is not UTF-8.
+  private static func parts(of bytes: [UInt8]) -> [(text: String, byte: UInt8?)] {
+    var parts: [(text: String, byte: UInt8?)] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      // The longest beginning that is UTF-8; a path has at most some thousand bytes.
+      let count = (0...rest.count).last { count in
+        String(validating: rest.prefix(count), as: UTF8.self) != nil
+      }
+      let text = String(decoding: rest.prefix(count ?? 0), as: UTF8.self)
+      rest = rest.dropFirst(count ?? 0)
+      parts.append((text, rest.popFirst()))
     }
-    return "$'\(escaped.joined())'"
+    return parts
   }
 }
