@@ -11,7 +11,7 @@ extension OAuthClient {
   /// seconds each time the server answers `slow_down`, and doubles each time the server is
   /// unreachable or busy. Cancelling the task ends it at once. Blocks no thread.
   ///
-  /// - Parameter authorization: The result of ``authorizeDevice(scopes:)``; usable once.
+  /// - Parameter authorization: The result of ``authorizeDevice(scopes:parameters:)``; usable once.
   /// - Returns: The credential, for a session to store.
   /// - Throws: `denied` when the person refused, `timedOut` when the codes have expired,
   ///   `unsupported` for a token that is not a bearer token, `cancelled`, `refused`,
