@@ -26,6 +26,7 @@ import Testing
       }
     }
 
+    let fingerprint: String?
     let items: [Item]?
     let error: String?
     let what: String?
@@ -115,6 +116,7 @@ import Testing
 
     let answer = try otherReading(database.header, database.rows, key: secret)
     #expect(answer.error == nil, "\(answer.what ?? "")")
+    #expect(try answer.fingerprint == database.keys.fingerprint().text)
     var theirs: [StoreKey: String] = [:]
     for item in answer.items ?? [] {
       let key = try name(

@@ -1,5 +1,5 @@
 package import SealedStore
-import SessionToolsBase
+package import SessionToolsBase
 
 /// The keys of an open store, in one guarded allocation.
 ///
@@ -47,6 +47,13 @@ package final class DatabaseKeys: Sendable {
 
   /// Returns the keys of an epoch; `nil` when the header that was opened does not have it.
   func keys(of epoch: Epoch) -> EpochKeys? { epochs[epoch] }
+
+  /// Returns the fingerprint of the store.
+  ///
+  /// - Throws: `unavailable` when the system gives no memory.
+  package func fingerprint() throws(StoreError) -> StoreFingerprint {
+    try StoreFingerprint(of: store, storeKey: storeKey)
+  }
 
   /// Whether the keys are really locked into memory.
   package var isMemoryLocked: Bool { memory.isLocked }

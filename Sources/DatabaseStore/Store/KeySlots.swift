@@ -3,6 +3,16 @@ public import SessionToolsBase
 import Synchronization
 
 extension SealedDatabaseStore {
+  /// Returns the fingerprint of the keys that this store is open with, by which the holder of a
+  /// `RecipientKey` knows it.
+  ///
+  /// A revocation changes it.
+  ///
+  /// - Throws: `locked`, or `unavailable` when the system gives no memory.
+  public func fingerprint() throws(StoreError) -> StoreFingerprint {
+    try keys.use { keys throws(StoreError) in try keys.fingerprint() }
+  }
+
   /// Returns the key slots of a store, which anyone who can read its tables may list.
   ///
   /// Blocks while it connects.

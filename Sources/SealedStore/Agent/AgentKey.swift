@@ -45,6 +45,12 @@ public struct AgentKey: KeySource {
     return key
   }
 
+  /// Accepts the store: the kept key is that of one slot, whose store was checked when it was
+  /// unlocked.
+  public func checkStore(
+    _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
+  ) {}
+
   /// Makes no slot: the agent keeps only keys of existing slots.
   ///
   /// - Throws: `invalidKey`, always.

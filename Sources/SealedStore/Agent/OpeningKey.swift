@@ -8,15 +8,32 @@ extension SealedFileStore {
   package static func openingKey(
     at path: String, from source: any KeySource
   ) throws(StoreError) -> (store: StoreIdentifier, key: WrappingKey) {
-    let directory = try PrivateDirectory.ofStore(at: path, fileSystem: LinuxFileSystem())
-    let header = try HeaderFiles(directory: directory).read().header
     let recorder = KeyRecorder(source)
-    let keys = try StoreUnlocking.open(header, by: .source(recorder), path: path).keys
+    let (store, keys) = try openHeader(at: path, with: recorder)
     keys.wipe()
     guard let key = recorder.lastKey else {
       preconditionFailure("a slot opens with a key of its source")
     }
-    return (header.store, key)
+    return (store, key)
+  }
+
+  /// Returns the fingerprint of a store; needs only the header, and waits for no lock.
+  ///
+  /// - Throws: As ``open(at:key:options:)``.
+  package static func fingerprint(
+    at path: String, openedWith source: any KeySource
+  ) throws(StoreError) -> StoreFingerprint {
+    let (store, keys) = try openHeader(at: path, with: source)
+    defer { keys.wipe() }
+    return try StoreFingerprint(of: store, storeKey: keys.storeKey)
+  }
+
+  private static func openHeader(
+    at path: String, with source: any KeySource
+  ) throws(StoreError) -> (store: StoreIdentifier, keys: KeyRing) {
+    let directory = try PrivateDirectory.ofStore(at: path, fileSystem: LinuxFileSystem())
+    let header = try HeaderFiles(directory: directory).read().header
+    return (header.store, try StoreUnlocking.open(header, by: .source(source), path: path).keys)
   }
 
   /// Returns the store's identifier.
@@ -48,6 +65,12 @@ private final class KeyRecorder: KeySource {
 
   func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
     try source.checkCost(of: slots)
+  }
+
+  func checkStore(
+    _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
+  ) throws(StoreError) {
+    try source.checkStore(fingerprint, named: store, openedBy: slot)
   }
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {

@@ -38,6 +38,23 @@ public protocol KeySource: Sendable {
   /// - Throws: `invalidKey` when the slots cost more than is allowed.
   func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError)
 
+  /// Checks that a store which one of this source's keys opened is the one that is meant.
+  ///
+  /// A key that is secret proves that whoever made the slot had it, too. Where anyone can make a
+  /// slot that the source opens, as for a public key, this is what tells the store from a forged
+  /// one. The store calls it once for each opening, before it uses anything else of what was read,
+  /// and before it writes anything. A source made of others forwards the call to the one whose key
+  /// it was; this may ask a person.
+  ///
+  /// - Parameters:
+  ///   - fingerprint: The fingerprint of the store that was opened.
+  ///   - store: The store as a person would name it.
+  ///   - slot: The slot that opened it.
+  /// - Throws: `wrongStore` when it is not, or when it is not known which one is meant.
+  func checkStore(
+    _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
+  ) throws(StoreError)
+
   /// Returns the parameters of a new slot for this source, and the key it is wrapped with.
   ///
   /// - Throws: As ``wrappingKey(for:)``.
@@ -60,6 +77,14 @@ public protocol KeySource: Sendable {
 extension KeySource {
   /// Allows any slots.
   public func checkCost(of slots: [KeySlot.Parameters]) {}
+
+  /// Accepts every store, except for one that was opened by the slot of a recipient.
+  public func checkStore(
+    _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
+  ) throws(StoreError) {
+    guard RecipientSlot(slot) != nil else { return }
+    try fingerprint.check(against: nil, of: store)
+  }
 
   /// Renews no slot.
   public func renewed(

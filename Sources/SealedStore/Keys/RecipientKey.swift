@@ -6,17 +6,32 @@ public import SessionToolsBase
 /// ```swift
 /// let key = try RecipientKey.create(at: "/media/stick/recovery.key")
 /// try store.addSlot(key.recipient(label: "recovery"))
+/// let fingerprint = try store.fingerprint()
+/// // Later, when all other keys are lost:
+/// let recovered = try SealedFileStore.open(
+///   at: path, key: RecipientKey("/media/stick/recovery.key", expecting: fingerprint))
 /// ```
 ///
 /// It opens every store that is sealed to its public key, so keep it away from all of them. Only
 /// opening a store needs the file.
+///
+/// Anyone who knows the public key, which is in the header of the store, can make another store that
+/// this key opens. So it opens only the store with the fingerprint that is expected.
 public struct RecipientKey: KeySource {
   /// The path of the file.
   public let path: String
+  /// The fingerprint of the store that it opens; without one it opens none, and makes slots.
+  public let expected: StoreFingerprint?
 
   /// Names a secret key, which is read each time it is needed.
-  public init(_ path: String) {
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - expected: The fingerprint of the store that is to be opened, from
+  ///     ``SealedFileStore/fingerprint()`` or `session-tools slots list` where the store was made.
+  public init(_ path: String, expecting expected: StoreFingerprint? = nil) {
     self.path = path
+    self.expected = expected
   }
 
   /// Makes a new file with a random secret key (X25519, RFC 7748).
@@ -44,6 +59,15 @@ public struct RecipientKey: KeySource {
   public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     guard let slot = RecipientSlot(slot) else { return nil }
     return try slot.wrappingKey(openedWith: try secretKey())
+  }
+
+  /// Accepts the store with the expected fingerprint.
+  ///
+  /// - Throws: `wrongStore` for another store, or when no fingerprint is expected.
+  public func checkStore(
+    _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
+  ) throws(StoreError) {
+    try fingerprint.check(against: expected, of: store)
   }
 
   /// Returns a slot for this key's own recipient, without a label.

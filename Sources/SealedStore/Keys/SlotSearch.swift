@@ -32,7 +32,8 @@ package struct SlotSearch {
   ///
   /// - Returns: The store key, and the number of the slot that opened, from 1.
   /// - Throws: `wrongKey` when no slot opens, the error of the source that says most about what to
-  ///   do, `unavailable` when the system gives no memory, or the error for a forged slot.
+  ///   do, `wrongStore` when the source does not accept the store, `unavailable` when the system
+  ///   gives no memory, or the error for a forged slot.
   package func storeKey(
     from source: any KeySource
   ) throws(StoreError) -> (key: KeyBytes, slot: Int) {
@@ -63,6 +64,8 @@ package struct SlotSearch {
       }
       hasKey = true
       if let storeKey = try wrapping.unwrapStoreKey(in: slot, with: key, orThrow: forged()) {
+        let fingerprint = try StoreFingerprint(of: wrapping.store, storeKey: storeKey)
+        try source.checkStore(fingerprint, named: store, openedBy: parameters)
         return (storeKey, position + 1)
       }
     }

@@ -175,5 +175,10 @@ private struct NewSlotKey: KeySource {
 
   func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? { self.slot.key }
 
+  /// Accepts the store: only this process knows the key of its slot.
+  func checkStore(
+    _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
+  ) {}
+
   func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) { slot }
 }

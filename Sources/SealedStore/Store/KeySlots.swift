@@ -41,6 +41,18 @@ extension SealedFileStore {
     return try HeaderFiles(directory: directory).read().header.store.bytes.hexadecimal
   }
 
+  /// Returns the fingerprint of the keys that this store is open with, by which the holder of a
+  /// ``RecipientKey`` knows it.
+  ///
+  /// A revocation changes it.
+  ///
+  /// - Throws: `locked`, or `unavailable` when the system gives no memory.
+  public func fingerprint() throws(StoreError) -> StoreFingerprint {
+    try withState { open throws(StoreError) in
+      try StoreFingerprint(of: open.header.store, storeKey: open.keys.storeKey)
+    }
+  }
+
   /// Returns the key slots of this store, as they are on disk now.
   ///
   /// - Throws: As ``keySlots(at:)``.

@@ -64,6 +64,9 @@ extension StoreError.Code {
   public static let accessDenied = StoreError.Code("accessDenied")
   /// The key or passphrase given does not open this store.
   public static let wrongKey = StoreError.Code("wrongKey")
+  /// A key that opens stores of others, too, opens this one, and it is not known to be the one that
+  /// is meant; nothing was read or written.
+  public static let wrongStore = StoreError.Code("wrongStore")
   /// The token or hardware key for the store accepts no more guesses, or none for a while.
   public static let keyBlocked = StoreError.Code("keyBlocked")
   /// The key for the store could not be found.
@@ -117,6 +120,8 @@ extension StoreError {
   public static let accessDenied = Code.accessDenied
   /// The code ``Code/wrongKey``.
   public static let wrongKey = Code.wrongKey
+  /// The code ``Code/wrongStore``.
+  public static let wrongStore = Code.wrongStore
   /// The code ``Code/keyBlocked``.
   public static let keyBlocked = Code.keyBlocked
   /// The code ``Code/keyMissing``.

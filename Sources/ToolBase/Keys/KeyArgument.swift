@@ -15,7 +15,8 @@ package enum KeyArgument {
   case secretService(SecretServiceKey)
   /// The security key that is plugged in; what a new slot needs, and its label.
   case securityKey(SecurityKey.Verification, label: String)
-  case recipientKey(String)
+  /// A recipient's secret key, and the fingerprint of the store that it is to open.
+  case recipientKey(String, expecting: StoreFingerprint?)
   case recipient(Recipient)
 
   package var isPassphrase: Bool {
@@ -49,6 +50,17 @@ package enum KeyArgument {
     }
   }
 
+  /// Reads the text of a store's fingerprint.
+  ///
+  /// - Throws: `ValidationError` for anything else.
+  package static func fingerprint(_ argument: String) throws -> StoreFingerprint {
+    do throws(StoreError) {
+      return try StoreFingerprint(argument)
+    } catch {
+      throw ValidationError("\(error.reason). \(error.remedy.map { "\($0)." } ?? "")")
+    }
+  }
+
   /// Returns an existing key, to open a store with, or to keep in a revocation.
   ///
   /// - Throws: An error if a passphrase cannot be read.
@@ -66,8 +78,9 @@ package enum KeyArgument {
       return ChosenKey(
         PluggedInKey(prompt, verification: verification, label: label), name: "the security key",
         place: nil)
-    case .recipientKey(let path):
-      return ChosenKey(RecipientKey(path), name: "the recipient's key \(path)", place: path)
+    case .recipientKey(let path, let expected):
+      let key = KnownStoreKey(RecipientKey(path), expecting: expected, prompt)
+      return ChosenKey(key, name: "the recipient's key \(path)", place: path)
     case .recipient(let recipient):
       return ChosenKey(recipient, name: "the recipient \(recipient.text)", place: nil)
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:

@@ -57,6 +57,17 @@ package struct KeyFinder {
     }
   }
 
+  /// Returns the fingerprint of the store, which the first key in the order opens; reads the header
+  /// alone.
+  ///
+  /// - Throws: As ``open(_:)``.
+  package func fingerprint(waitingAtMost timeout: Duration) throws -> StoreFingerprint {
+    try search(asksAgent: true) { key throws(StoreError) in
+      try SealedFileStore.fingerprint(
+        at: path, openedWith: try key.source(waitingAtMost: timeout))
+    }
+  }
+
   private func search<Found>(
     asksAgent: Bool, _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws -> Found {

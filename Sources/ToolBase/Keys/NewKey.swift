@@ -46,7 +46,7 @@ package struct NewKey {
     case .securityKey:
       source = try argument.choose(prompt).source
       place = nil
-    case .recipientKey(let path):
+    case .recipientKey(let path, _):
       source = RecipientKey(path)
       place = path
     case .recipient(let recipient):

@@ -8,6 +8,8 @@ package protocol SlottedStore {
 
   func keySlots() throws(StoreError) -> [KeySlot]
 
+  func fingerprint() throws(StoreError) -> StoreFingerprint
+
   func revoke(
     keeping sources: [any KeySource], progress: SealedFileStore.Progress?,
     confirm: (SealedFileStore.RevocationPlan) -> Bool

@@ -72,7 +72,9 @@ package struct JournalLocation {
     if try SealedFileStore.exists(at: path) { return (try open(), false) }
     try FileManager.default.createDirectory(
       atPath: path.parentPath, withIntermediateDirectories: true)
-    return (try SealedFileStore.create(at: path, key: key, options: options), true)
+    let journal = try SealedFileStore.create(at: path, key: key, options: options)
+    KnownStores.remember(try journal.fingerprint(), of: journal)
+    return (journal, true)
   }
 
   /// Removes an empty journal; if that fails, the journal stays, and the next migration uses it.
@@ -89,6 +91,7 @@ package struct JournalLocation {
         // From here on it is no longer a store, whatever happens.
         let moved = "\(path).\(UUID().uuidString).removed"
         try FileManager.default.moveItem(atPath: path, toPath: moved)
+        KnownStores().forget(path)
         removeMoved()
       }
     } catch {

@@ -9,4 +9,11 @@ package struct InteractionOptions: ParsableArguments {
   package var canAsk: Bool { !noInput && System.hasTerminal }
 
   package init() {}
+
+  /// The options of a command that never asks.
+  package static var never: InteractionOptions {
+    var options = InteractionOptions()
+    options.noInput = true
+    return options
+  }
 }

@@ -1,4 +1,5 @@
 package import ArgumentParser
+package import SealedStore
 import SecurityKeys
 package import SessionTools
 
@@ -15,6 +16,7 @@ package protocol KeyChoice: ParsableArguments {
   var serviceKey: SecretServiceKey? { get }
   var securityKey: Bool { get }
   var recipientKey: String? { get }
+  var expected: StoreFingerprint? { get }
 }
 
 extension KeyChoice {
@@ -28,7 +30,8 @@ extension KeyChoice {
       keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
       passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
-      serviceKey.map(KeyArgument.secretService), recipientKey.map(KeyArgument.recipientKey),
+      serviceKey.map(KeyArgument.secretService),
+      recipientKey.map { .recipientKey($0, expecting: expected) },
       securityKey ? .securityKey(.required, label: "") : nil,
     ].compactMap(\.self)
   }
@@ -36,6 +39,11 @@ extension KeyChoice {
   package func validate() throws {
     guard arguments.count <= 1 else {
       throw ValidationError("Give \(Self.owner)one key or passphrase, not several.")
+    }
+    guard expected == nil || recipientKey != nil else {
+      throw ValidationError(
+        "Give a fingerprint with a recipient's key; with any other key, who makes the store has "
+          + "that key.")
     }
   }
 }

@@ -1,4 +1,5 @@
 package import ArgumentParser
+package import SealedStore
 package import SessionTools
 
 /// The key of a store, or of its first key slot.
@@ -49,6 +50,13 @@ package struct KeyOptions: KeyChoice {
       "A recipient's secret key, as recipient create makes it.", valueName: "file"),
     completion: .file())
   package var recipientKey: String?
+
+  @Option(
+    name: .customLong("expect"),
+    help: ArgumentHelp(
+      "With --recipient-key: the fingerprint of the store, if it is not known here.",
+      valueName: "st-store-…"), transform: KeyArgument.fingerprint)
+  package var expected: StoreFingerprint?
 
   package init() {}
 }

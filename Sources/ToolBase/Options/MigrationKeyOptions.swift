@@ -1,4 +1,5 @@
 package import ArgumentParser
+package import SealedStore
 package import SessionTools
 
 /// One of the stores of a migration.
@@ -65,6 +66,13 @@ package struct MigrationKeyOptions<Side: MigrationSide>: KeyChoice {
       "The secret key of a recipient of the \(Side.name).", valueName: "file"),
     completion: .file())
   package var recipientKey: String?
+
+  @Option(
+    name: .customLong("\(Side.prefix)-expect"),
+    help: ArgumentHelp(
+      "With --\(Side.prefix)-recipient-key: the \(Side.name)'s fingerprint, if it is not known.",
+      valueName: "st-store-…"), transform: KeyArgument.fingerprint)
+  package var expected: StoreFingerprint?
 
   package init() {}
 }

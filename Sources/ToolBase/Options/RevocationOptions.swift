@@ -62,12 +62,21 @@ package struct RevocationOptions: ParsableArguments {
     _ store: some SlottedStore, keeping sources: [any KeySource],
     confirm: (SealedFileStore.RevocationPlan) -> Bool
   ) throws {
-    let isDone = try ProgressLine.during("sealing") { progress in
-      try store.revoke(keeping: sources, progress: progress, confirm: confirm)
+    let old = try store.fingerprint()
+    let isDone: Bool
+    do {
+      isDone = try ProgressLine.during("sealing") { progress in
+        try store.revoke(keeping: sources, progress: progress, confirm: confirm)
+      }
+    } catch {
+      // It may have been interrupted after the keys were revoked.
+      if try store.fingerprint() != old { try KnownStores.announce(store, insteadOf: old) }
+      throw error
     }
     guard isDone else {
       throw Failure(.failure, "the slots were changed meanwhile; nothing was revoked")
     }
+    try KnownStores.announce(store, insteadOf: old)
   }
 
   private func say(_ plan: SealedFileStore.RevocationPlan) {

@@ -25,7 +25,7 @@ package enum ExitStatus: Int32, CaseIterable {
     case .failure: "another failure"
     case .notFound: "no such item"
     case .unavailable: "store locked or unavailable: not there, no key for it, timed out"
-    case .wrongKey: "wrong key or passphrase"
+    case .wrongKey: "wrong key or passphrase, or not the expected store"
     case .damaged: "damaged"
     case .alreadyExists: "already exists"
     case .unsafePermissions: "unsafe file permissions"
@@ -53,6 +53,7 @@ package enum ExitStatus: Int32, CaseIterable {
     StoreError.keyMissing: .unavailable,
     StoreError.timedOut: .unavailable,
     StoreError.wrongKey: .wrongKey,
+    StoreError.wrongStore: .wrongKey,
     StoreError.keyBlocked: .unavailable,
     StoreError.corrupt: .damaged,
     StoreError.alreadyExists: .alreadyExists,

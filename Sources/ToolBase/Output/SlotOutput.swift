@@ -36,11 +36,29 @@ package struct SlotOutput: Encodable {
   }
 }
 
-extension SlotOutput {
-  /// Writes slots for a person, or a line for each for a program.
-  package static func writeTable(of slots: [KeySlot]) throws {
+/// The slots of a store, with its fingerprint if a key that opens it was found.
+package struct SlotListOutput: Encodable {
+  @Nullable private var fingerprint: String?
+  private let identifier: String
+  private let slots: [SlotOutput]
+
+  package init(identifier: String, slots: [KeySlot], fingerprint: StoreFingerprint?) {
+    self.fingerprint = fingerprint?.text
+    self.identifier = identifier
+    self.slots = slots.map(SlotOutput.init)
+  }
+
+  /// Writes slots for a person, or a line for each for a program; the fingerprint is for the person.
+  package static func writeTable(
+    of slots: [KeySlot], fingerprint: StoreFingerprint?
+  ) throws {
     var table = Table(["SLOT", "OPENS WITH"])
     table.rows = slots.map { ["\($0.number)", $0.means] }
     try table.write()
+    if let fingerprint {
+      StandardError.say("fingerprint \(fingerprint)")
+    } else if slots.contains(where: \.isRecipient) {
+      StandardError.say("For the fingerprint, give a key that opens the store.")
+    }
   }
 }

@@ -57,6 +57,7 @@ struct InitCommand: ParsableCommand {
       try create(access, with: key.source)
     }
     if let recipient = recipient.newRecipient { try store.addSlot(recipient) }
+    try KnownStores.announce(store)
     Protection.say(of: store, keyPlace: key.place)
     let role = "\(access.options.schema)_application"
     StandardError.say(

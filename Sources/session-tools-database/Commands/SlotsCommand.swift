@@ -26,26 +26,31 @@ struct SlotsCommand: ParsableCommand {
       abstract: "List the key slots of a store; needs no key.",
       discussion: """
         Two columns: the slot's number and what it opens with; they are separated by a tab unless \
-        on a terminal. With --json: what session-tools slots list writes.
+        on a terminal. With a key, the store's fingerprint is written to standard error: a \
+        recipient needs it to open the store. With --json: what session-tools slots list writes.
 
         Example:
           session-tools-database slots list postgresql://app@db.example.com/app
         """)
 
     @OptionGroup var database: DatabaseOptions
+    @OptionGroup(title: "Key, for the fingerprint") var key: KeyOptions
     @OptionGroup var format: JSONOption
 
     func run() throws {
-      let header = try database.connect().inspector.header()
-      guard format.json else { return try SlotOutput.writeTable(of: header.keySlots) }
+      let access = try database.connect()
+      let header = try access.inspector.header()
+      let named = key.argument ?? KeySearch.keyFileOfEnvironment.map(KeyArgument.keyFile)
+      let fingerprint = try named.map { named in
+        try access.open(named, database.interaction).store.fingerprint()
+      }
+      guard format.json else {
+        return try SlotListOutput.writeTable(of: header.keySlots, fingerprint: fingerprint)
+      }
       try format.write(
-        Output(
-          identifier: header.store.bytes.hexadecimal, slots: header.keySlots.map(SlotOutput.init)))
-    }
-
-    private struct Output: Encodable {
-      let identifier: String
-      let slots: [SlotOutput]
+        SlotListOutput(
+          identifier: header.store.bytes.hexadecimal, slots: header.keySlots,
+          fingerprint: fingerprint))
     }
   }
 
@@ -83,6 +88,7 @@ struct SlotsCommand: ParsableCommand {
         try store.addSlot(newKey.labeled(new.source))
       }
       StandardError.say("slot \(slot.number) added")
+      try KnownStores.announce(store)
       Protection.say(of: store, keyPlace: new.place)
     }
   }
@@ -124,6 +130,7 @@ struct SlotsCommand: ParsableCommand {
         try store.changeSlot(slot.number, to: newKey.labeled(new.source))
       }
       StandardError.say("slot \(slot.number) changed")
+      try KnownStores.announce(store)
       Protection.say(of: store, keyPlace: new.place)
     }
   }

@@ -231,7 +231,10 @@ struct DatabaseChecks {
     guard let key else { return [] }
     do {
       let open = try access.open(key, interaction)
-      return [.ok("key", "\(open.key.name) opens it")]
+      return [
+        .ok("key", "\(open.key.name) opens it"),
+        .ok("fingerprint", try open.store.fingerprint().text),
+      ]
     } catch {
       return [.problem("key", error)]
     }

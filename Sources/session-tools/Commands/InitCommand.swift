@@ -54,6 +54,7 @@ struct InitCommand: ParsableCommand {
     let (store, keyPlace) =
       if let named { try make(at: path, with: named) } else { try makeWithKeyOfItsOwn(at: path) }
     if let recipient = recipient.newRecipient { try store.addSlot(recipient) }
+    try KnownStores.announce(store)
     Protection.say(of: store, keyPlace: keyPlace)
     SecurityKeyAdvice.say(about: store)
   }

@@ -33,6 +33,7 @@ struct SlotsAddCommand: ParsableCommand {
     if !key.isMade { try store.refuse(key.source, argument: store.path) }
     let slot = try key.using(on: store.path) { try store.addSlot(newKey.labeled(key.source)) }
     StandardError.say("slot \(slot.number) added")
+    try KnownStores.announce(store)
     Protection.say(of: store, keyPlace: key.place)
     SecurityKeyAdvice.say(about: store)
   }

@@ -36,6 +36,7 @@ struct SlotsChangeCommand: ParsableCommand {
       try store.changeSlot(slot, to: newKey.labeled(key.source))
     }
     StandardError.say("slot \(slot) changed")
+    try KnownStores.announce(store)
     Protection.say(of: store, keyPlace: key.place)
     SecurityKeyAdvice.say(about: store)
   }

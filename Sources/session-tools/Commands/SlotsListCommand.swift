@@ -11,10 +11,11 @@ struct SlotsListCommand: ParsableCommand {
     discussion: """
       Two columns: the slot's number and what it opens with; they are separated by a tab unless \
       on a terminal. With --opens-with, only the slots that a key file opens; exit status 5 when \
-      it opens no slot.
+      it opens no slot. If a key is found without asking, or given, the store's fingerprint is \
+      written to standard error: a recipient needs it to open the store.
 
-      With --json: {"identifier", "slots": [{"kind", "label", "memoryByteCount", "number", \
-      "passes", "reference", "scheme"}]}. A kind is rawKey, passphrase, namedKey or unknown; a \
+      With --json: {"fingerprint", "identifier", "slots": [{"kind", "label", "memoryByteCount", \
+      "number", "passes", "reference", "scheme"}]}. A kind is rawKey, passphrase, namedKey or unknown; a \
       field that a kind does not have is null. The scheme of a namedKey is secret-service, fido2 \
       (a security key), x25519 (a recipient), or another one. The identifier is the store's own.
 
@@ -28,6 +29,7 @@ struct SlotsListCommand: ParsableCommand {
     name: .long, help: ArgumentHelp("List only the slots of a key file.", valueName: "file"),
     completion: .file())
   var opensWith: String?
+  @OptionGroup(title: "Key, for the fingerprint") var key: KeyOptions
   @OptionGroup var waiting: TimeoutOptions
   @OptionGroup var format: JSONOption
 
@@ -36,12 +38,26 @@ struct SlotsListCommand: ParsableCommand {
     let slots =
       try opensWith.map { try self.slots(at: path, openedWith: $0) }
       ?? SealedFileStore.keySlots(at: path)
-    if format.json {
-      return try format.write(
-        Output(
-          identifier: try SealedFileStore.identifier(at: path), slots: slots.map(SlotOutput.init)))
+    let fingerprint = try fingerprint(at: path)
+    guard format.json else {
+      return try SlotListOutput.writeTable(of: slots, fingerprint: fingerprint)
     }
-    try SlotOutput.writeTable(of: slots)
+    try format.write(
+      SlotListOutput(
+        identifier: try SealedFileStore.identifier(at: path), slots: slots,
+        fingerprint: fingerprint))
+  }
+
+  /// Returns the fingerprint; `nil` if no key was given and none is found without asking.
+  private func fingerprint(at path: String) throws -> StoreFingerprint? {
+    let finder = KeyFinder(path: path, argument: key.argument, interaction: .never)
+    do {
+      return try finder.fingerprint(waitingAtMost: waiting.timeout)
+    } catch {
+      // The slots are listed all the same: they tell which key is needed.
+      guard key.argument == nil else { throw error }
+      return nil
+    }
   }
 
   /// Returns the slots that a key file opens.
@@ -52,10 +68,5 @@ struct SlotsListCommand: ParsableCommand {
     let options = SealedFileStore.Options(lockTimeout: waiting.timeout, onNotice: Notices.tell)
     return try SealedFileStore.open(at: path, key: key, options: options)
       .revocationPlan(keeping: [key]).kept
-  }
-
-  private struct Output: Encodable {
-    let identifier: String
-    let slots: [SlotOutput]
   }
 }

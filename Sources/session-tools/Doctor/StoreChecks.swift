@@ -103,7 +103,7 @@ struct StoreChecks {
       return [.problem("key", error)]
     }
     let store = opened.open.store
-    return [keyPlace(of: opened.open)] + contents(of: store)
+    return [keyPlace(of: opened.open), fingerprint(of: store)] + contents(of: store)
       + [MigrationCheck.check(store, path, opened.key)].compactMap(\.self)
   }
 
@@ -114,6 +114,14 @@ struct StoreChecks {
         remedy: "mv \(place.shellQuoted) DIRECTORY, one that is not backed up with the store")
     }
     return .ok("key", "\(open.keyName) opens it")
+  }
+
+  private func fingerprint(of store: SealedFileStore) -> Check {
+    do throws(StoreError) {
+      return .ok("fingerprint", try store.fingerprint().text)
+    } catch {
+      return .problem("fingerprint", error)
+    }
   }
 
   private func contents(of store: SealedFileStore) -> [Check] {

@@ -6,6 +6,7 @@ import ToolBase
 struct VerificationOutput: Encodable {
   private let damagedItems: [ItemOutput]
   private let findings: [Finding]
+  private let fingerprint: String
   private let isSound: Bool
   private let itemCount: Int
   private let journalByteCount: Int
@@ -13,7 +14,8 @@ struct VerificationOutput: Encodable {
   private let recordCount: Int
   private let repairableItems: [ItemOutput]
 
-  init(_ report: VerificationReport) {
+  init(_ report: VerificationReport, fingerprint: StoreFingerprint) {
+    self.fingerprint = fingerprint.text
     damagedItems = report.damagedItems.map(ItemOutput.init)
     findings = report.findings.map { finding in
       Finding(

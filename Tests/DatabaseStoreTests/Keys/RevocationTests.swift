@@ -63,6 +63,7 @@ import Testing
     let key = try RecipientKey.create(at: directory["recovery.key"])
     let recipient = try key.recipient(label: "recovery")
     try made.store.addSlot(recipient)
+    let fingerprint = try made.store.fingerprint()
     let other = try made.reopened()
     let source = AskedKey(key: kept) { [item] () throws(StoreError) in
       try other.apply([.put(SecretBytes(utf8: "meanwhile"), for: item)])
@@ -74,7 +75,9 @@ import Testing
     }
     #expect(isDone)
     let (address, options) = (made.place.address, made.place.options)
-    let opened = try SealedDatabaseStore.open(address, key: key, options: options)
+    #expect(try made.store.fingerprint() != fingerprint)
+    let opened = try SealedDatabaseStore.open(
+      address, key: RecipientKey(key.path, expecting: made.store.fingerprint()), options: options)
     #expect(try await opened.text(for: item) == "meanwhile")
     #expect(try code { _ = try made.reopened() } == .wrongKey)
   }

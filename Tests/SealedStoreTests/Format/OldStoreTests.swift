@@ -145,7 +145,8 @@ struct OldStore: Sendable, CustomTestStringConvertible {
       atPath: directory["recipient.key"], contents: Data(secret.copyBytes()),
       attributes: [.posixPermissions: 0o600])
     try #require(made)
-    let key = RecipientKey(directory["recipient.key"])
+    let fingerprint = try SealedFileStore.open(at: path, key: keys).fingerprint()
+    let key = RecipientKey(directory["recipient.key"], expecting: fingerprint)
     let store = try SealedFileStore.open(at: path, key: key)
     #expect(try store.contents() == old.items)
     #expect(try store.revoke(keeping: [key.recipient()]) { $0.kept == [slots[1]] })

@@ -34,6 +34,7 @@ import Testing
       let what: String
     }
 
+    let fingerprint: String?
     let items: [Item]?
     let findings: [Finding]?
     let error: String?
@@ -68,6 +69,7 @@ import Testing
       ? otherReading("--key-file", key) : otherReading(options[0], options[1])
     #expect(answer.error == nil, "\(answer.what ?? "")")
     #expect((answer.findings ?? []).map(\.what) == [])
+    #expect(try answer.fingerprint == scratch.open().fingerprint().text)
     var theirs: [StoreKey: String] = [:]
     for item in answer.items ?? [] {
       let namespace = try StoreNamespace(

@@ -33,7 +33,7 @@ def main() -> int:
             database_rows.HeaderRow(**columns(tables["header"])),
             [database_rows.Row(**columns(row)) for row in tables["item"]],
             Credentials(raw_key=key))
-        answer, status = {"items": [
+        answer, status = {"fingerprint": database.keys.fingerprint, "items": [
             dict(item.name._asdict(), value=item.value.hex(),
                  lease_place=database.keys.lease_address(item.name)[0],
                  lease_tag=database.keys.lease_address(item.name)[1].hex())

@@ -60,6 +60,7 @@ def main() -> int:
         answer, status = {
             "items": [
                 dict(item.name._asdict(), value_hex=item.value.hex()) for item in store.items()],
+            "fingerprint": store.fingerprint,
             "slots": store.slots,
             "findings": [{"kind": kind, "what": text} for kind, text in store.check()],
         }, 0

@@ -231,11 +231,17 @@ class Header:
             data_key = self._unwrap(store_key, b"data", self.wrapped_data_key)
             if data_key is None:
                 raise Corrupt("header: the data key does not open")
-            return Keys(data_key)
+            return Keys(data_key, fingerprint(store_key, self.store_id))
         raise refused or WrongKey("no key slot opens")
 
     def _unwrap(self, key: bytes, purpose: bytes, wrapped: bytes) -> Optional[bytes]:
         return unseal(key, wrapped[:24], self.bound + purpose, wrapped[24:])
+
+
+def fingerprint(store_key: bytes, store_id: bytes) -> str:
+    value = keyed_hash(16, derive(store_key, 7), store_id)
+    check = hashlib.blake2b(value, digest_size=16).digest()[:4]
+    return "st-store-" + base64.urlsafe_b64encode(value + check).rstrip(b"=").decode()
 
 
 def reference_bytes(reference: str, scheme: str) -> Optional[bytes]:
@@ -336,7 +342,8 @@ class Credentials:
 
 
 class Keys:
-    def __init__(self, data_key: bytes):
+    def __init__(self, data_key: bytes, fingerprint: str):
+        self.fingerprint = fingerprint
         self.value, self.name = derive(data_key, 3), derive(data_key, 5)
         self.tags, self.chain, self.mask = (derive(data_key, number)[:16] for number in (2, 4, 6))
 
@@ -626,6 +633,7 @@ class Store:
             if not keys.fits(journal):
                 header, keys = self._follow(header, keys, following, journal, credentials)
         self.slots = [slot.describe() for slot in header.slots]
+        self.fingerprint = keys.fingerprint
         self.journal = Journal(journal, mark, keys, header.store_id)
         for _ in range(3):
             again = self._load_state(directory)

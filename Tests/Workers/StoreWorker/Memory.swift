@@ -82,10 +82,12 @@ func showRecipientKey() throws {
   let key = RecipientKey(argument(2))
   var store: SealedFileStore? = try SealedFileStore.create(
     at: argument(1), key: key.recipient())
+  let fingerprint = try store?.fingerprint()
   wait("made")
   store = nil
   try holdRecipientKey(key)
-  store = try SealedFileStore.open(at: argument(1), key: key)
+  store = try SealedFileStore.open(
+    at: argument(1), key: RecipientKey(key.path, expecting: fingerprint))
   wait("open")
   try store?.revoke(keeping: [key.recipient()]) { _ in true }
   store?.lock()

@@ -47,6 +47,11 @@ package struct VectorKey: KeySource {
     if let passphrase { try Passphrase(utf8: passphrase).checkCost(of: slots) }
   }
 
+  /// Accepts any store: a vector is about its bytes.
+  package func checkStore(
+    _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
+  ) {}
+
   package func makeSlot() throws(StoreError) -> (
     parameters: KeySlot.Parameters, key: WrappingKey
   ) {
