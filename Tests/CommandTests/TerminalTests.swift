@@ -44,6 +44,24 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: tool["store"]))
   }
 
+  @Test func aStoreThatIsNotKnownIsOpenedByARecipientsKeyOnceItsFingerprintIsAccepted() throws {
+    let made = try tool.run(
+      "session-tools recipient create key && session-tools init store && "
+        + "session-tools slots add store --new-recipient $(session-tools recipient show key) && "
+        + "session-tools verify store && rm -r data/session-tools/known-stores")
+    try #require(made.status == 0)
+    let fingerprint = try #require(made.text.firstMatch(of: /st-store-[\w-]{27}/)).output
+    for answer in ["no", "yes"] {
+      let terminal = try PseudoTerminal(tool, "list", "store", "--recipient-key", "key")
+      #expect(terminal.shows("Its fingerprint is \(fingerprint)."))
+      #expect(terminal.shows("where the store was made?"))
+      terminal.type(answer + "\n")
+      #expect(terminal.end() == (answer == "yes" ? 0 : 4))
+      let later = try tool.run("session-tools list store --recipient-key key")
+      #expect(later.status == (answer == "yes" ? 0 : 5))
+    }
+  }
+
   @Test func aStoreWithAPassphraseAsksForIt() throws {
     try makeStoreWithPassphrase()
     let terminal = try PseudoTerminal(tool, "list", "store")

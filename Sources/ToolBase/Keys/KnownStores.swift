@@ -63,7 +63,7 @@ package struct KnownStores {
     }
   }
 
-  /// Forgets a store that was removed.
+  /// Forgets a store that is removed; call it before that.
   package func forget(_ store: String) {
     // What is left says only what a store had that is gone.
     _ = try? directory(makingIfAbsent: false)?.remove(Self.fileName(of: Self.place(of: store)))
@@ -123,8 +123,8 @@ extension KnownStores {
     let fingerprint = try store.fingerprint()
     if let old {
       StandardError.say(
-        "\(store.name): the fingerprint is now \(fingerprint), and no longer \(old); say so to "
-          + "everyone who opens the store with a recipient's key")
+        "\(store.name): the fingerprint is now \(fingerprint), and no longer \(old); whoever opens "
+          + "the store with a recipient's key needs it")
     } else {
       StandardError.say("\(store.name): fingerprint \(fingerprint)")
     }

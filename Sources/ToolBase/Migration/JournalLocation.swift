@@ -88,10 +88,10 @@ package struct JournalLocation {
         guard try journal.keys(in: nil).isEmpty, Self.fileNames.isSuperset(of: names) else {
           return
         }
+        KnownStores().forget(path)
         // From here on it is no longer a store, whatever happens.
         let moved = "\(path).\(UUID().uuidString).removed"
         try FileManager.default.moveItem(atPath: path, toPath: moved)
-        KnownStores().forget(path)
         removeMoved()
       }
     } catch {

@@ -42,8 +42,8 @@ extension KeyChoice {
     }
     guard expected == nil || recipientKey != nil else {
       throw ValidationError(
-        "Give a fingerprint with a recipient's key; with any other key, who makes the store has "
-          + "that key.")
+        "Give a fingerprint with a recipient's key only; any other key proves by itself that its "
+          + "owner made the store.")
     }
   }
 }

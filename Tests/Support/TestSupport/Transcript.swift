@@ -94,7 +94,8 @@ package struct Transcript: CustomStringConvertible, Sendable {
   ) -> String {
     var text = text.replacingOccurrences(of: tool.path, with: "[DIR]")
     for (pattern, name) in [
-      ("[0-9a-f]{32}", "[ID]"), ("session-tools-demo-[0-9A-F]{8}", "[DEMO]"),
+      ("[0-9a-f]{32}", "[ID]"), ("st-store-[A-Za-z0-9_-]{27}", "[FINGERPRINT]"),
+      ("session-tools-demo-[0-9A-F]{8}", "[DEMO]"),
       ("process [0-9]+", "process [PID]"),
     ] + names {
       text = text.replacingOccurrences(of: pattern, with: name, options: .regularExpression)
