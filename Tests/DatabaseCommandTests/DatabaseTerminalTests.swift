@@ -41,7 +41,7 @@ import Testing
     for passphrase in ["falsch", "geheim"] {
       #expect(
         terminal.shows(
-          "Passphrase for schema session_tools at 127.0.0.1:\(stage.server.port): "))
+          "Passphrase for schema session_tools of database passphrase at 127.0.0.1:"))
       #expect(!terminal.echoes)
       terminal.type(passphrase + "\n")
     }

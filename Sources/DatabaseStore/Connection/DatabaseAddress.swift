@@ -56,6 +56,9 @@ package struct DatabaseAddress: Sendable {
     settings = given.merging(fixed) { $1 }
   }
 
+  /// The name of the database; `nil` when libpq takes it from the environment.
+  var databaseName: String? { settings["dbname"] ?? settings["user"] }
+
   /// Whether something is sent to another machine without TLS, or to a server that is not checked.
   package var isExposed: Bool {
     endpoints.contains { !$0.isOnThisMachine && mode(for: $0) != Self.strictMode }

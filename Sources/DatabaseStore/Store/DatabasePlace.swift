@@ -17,7 +17,8 @@ package struct DatabasePlace {
     } else {
       opening = ConnectionOpening(address, statements: mode)
     }
-    name = "schema \(options.schema) at \(address.endpoints[0])"
+    let database = address.databaseName.map { " of database \($0)" } ?? ""
+    name = "schema \(options.schema)\(database) at \(address.endpoints[0])"
   }
 
   /// Opens a connection, and tries again until the deadline: the server may be about to come back.
