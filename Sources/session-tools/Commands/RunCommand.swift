@@ -9,10 +9,11 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     abstract: "Run a command with items of a service in its environment.",
     usage: "session-tools run [<store>] [--service <name>] [<options>] -- <command> ...",
     discussion: """
-      With --env, the items that it names become the variables that it names; without it, every \
-      item of the service becomes a variable named as its identifier; then nothing is run if an \
-      identifier cannot be such a name, or is one that changes how programs run, such as PATH, \
-      LD_PRELOAD or BASH_ENV. The command takes the place of this process, so no copy of a value \
+      With --env, an item becomes the variable that you name. With --all, every item of the service \
+      whose identifier matches becomes a variable of that name, so who may store such items chooses \
+      names, too: give a pattern that only names of your own match. Nothing is run if one of them \
+      cannot be a variable, or is known to change how programs run, such as PATH, LD_PRELOAD, \
+      GIT_CONFIG_COUNT or TAR_OPTIONS; no list of these is whole. The command takes the place of this process, so no copy of a value \
       stays with a parent, and its exit status is the command's. If an item is missing, or cannot \
       be a variable, nothing is run. The command gets its arguments byte for byte. Exit status 127 \
       when there is no such command, 126 when it cannot be run, as in shells.
@@ -23,6 +24,7 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
 
       Example:
         session-tools run ~/vault --service deploy --env AWS_SECRET=aws -- ./deploy
+        session-tools run ~/vault --service deploy --all 'DEPLOY_*' -- ./deploy
       """)
 
   @OptionGroup(title: "Items") var place: ItemPlaceOptions
@@ -35,6 +37,13 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     transform: ItemVariable.init(_:))
   var variables: [ItemVariable] = []
 
+  @Option(
+    name: .customLong("all"),
+    help: ArgumentHelp(
+      "Set a variable for every item whose identifier is like this: * is any text, ? any character.",
+      valueName: "pattern"), transform: NamePattern.init(_:))
+  var patterns: [NamePattern] = []
+
   @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
   var command: [String] = []
   @OptionGroup var access: AccessOptions
@@ -43,6 +52,11 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     _ = try namedStore()
     guard !command.isEmpty else {
       throw ValidationError("Write the command to run after --.")
+    }
+    guard !variables.isEmpty || !patterns.isEmpty else {
+      throw ValidationError(
+        "Name the variables of the command: --env NAME=IDENTIFIER, or --all PATTERN for the items "
+          + "whose identifiers match, such as 'DEPLOY_*'.")
     }
     var names: Set<String> = []
     for variable in variables where !names.insert(variable.name).inserted {
@@ -60,8 +74,7 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     let open = try access.openItems(at: try namedStore() ?? Settings.store())
     // Its keys are not wiped: the kernel discards the memory of this process for the command's.
     let chosen =
-      variables.isEmpty
-      ? try everyItem(of: namespace, in: open) : zip(variables.map(\.name), named).map { ($0, $1) }
+      zip(variables.map(\.name), named).map { ($0, $1) } + (try matching(namespace, in: open))
     let values = try chosen.map { name, key in
       (name: name, value: try value(of: key, in: open))
     }
@@ -74,13 +87,23 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
       "\(name): \(CurrentProcess.message(for: error.errno))")
   }
 
-  private func everyItem(
-    of namespace: StoreNamespace, in open: ItemStore
+  private func matching(
+    _ namespace: StoreNamespace, in open: ItemStore
   ) throws -> [(String, StoreKey)] {
-    let keys = try open.store.keys(in: namespace)
-    guard !keys.isEmpty else {
-      throw Failure(.notFound, "\(open.location): there are no items of \(namespace.service)")
+    guard !patterns.isEmpty else { return [] }
+    let matching = try open.store.keys(in: namespace).filter { key in
+      patterns.contains { $0.matches(key) }
     }
+    guard !matching.isEmpty else {
+      throw Failure(
+        .notFound,
+        "\(open.location): no item of \(namespace.service) is like what --all says. List them with "
+          + "session-tools list \("\(open.location)".shellQuoted) --service "
+          + namespace.service.shellQuoted)
+    }
+    // A variable that --env names is set to what it says.
+    let named = Set(variables.map(\.name))
+    let keys = matching.filter { !named.contains($0.identifier) }
     let unfit = keys.filter { ItemVariable(namedAs: $0) == nil }
     guard unfit.isEmpty else { throw Self.cannotName(unfit, in: open) }
     return keys.map { ($0.identifier, $0) }
@@ -98,7 +121,7 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     return Failure(
       .usage,
       "\(open.location): items of \(unfit[0].namespace.service) that cannot be variables by their "
-        + "own names: \(unfit.map(\.identifier).joined(separator: ", ")). Name each variable that "
+        + "own names, or would change how programs run: \(unfit.map(\.identifier).joined(separator: ", ")). Name each variable that "
         + "the command needs: "
         + options.joined(separator: " ") + (unfit.count > options.count ? " ..." : ""))
   }

@@ -1,26 +1,33 @@
-/// The environment variables that change which programs run, or which code they load.
+/// The environment variables that are known to change which programs run, or which code or
+/// settings they load.
 ///
 /// An item is given to a program as data: one of these names is hardly meant for it, and would let
-/// anyone who may store items run code.
+/// anyone who may store items run code. No such list is whole, because every program may have
+/// variables of its own; so it only adds to the pattern that the person gives.
 enum ProgramVariables {
-  /// Of shells and of the search for programs (POSIX, bash(1)), of libraries (ld.so(8), and those
-  /// that glibc ignores in programs with more rights), of languages, and of programs that start
-  /// others.
+  /// Of shells and of the search for programs (POSIX, bash(1)), of libraries (ld.so(8)), and of
+  /// single programs.
   private static let names: Set<String> = [
-    "PATH", "HOME", "SHELL", "IFS", "ENV", "CDPATH", "PS4", "PROMPT_COMMAND", "SHELLOPTS",
-    "GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH", "NLSPATH", "NIS_PATH",
-    "RES_OPTIONS", "RESOLV_HOST_CONF", "TMPDIR", "TZDIR", "GLIBC_TUNABLES", "OPENSSL_CONF",
-    "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONINSPECT", "PERL5LIB",
-    "PERLLIB", "PERL5OPT", "PERL5DB", "RUBYLIB", "RUBYOPT", "NODE_OPTIONS", "NODE_PATH",
-    "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "LUA_PATH", "LUA_CPATH",
-    "LUA_INIT", "EDITOR", "VISUAL", "PAGER", "BROWSER", "SSH_ASKPASS", "GIT_ASKPASS",
-    "GIT_EDITOR", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_PROXY_COMMAND",
-    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+    "HOME", "IFS", "ENV", "PS4", "TERM", "TERMINFO", "HOSTALIASES", "LOCALDOMAIN", "GLIBC_TUNABLES",
+    "BROWSER", "VISUAL", "CLASSPATH", "DOCKER_HOST", "LESSOPEN", "LESSCLOSE", "CC", "CXX", "AR",
+    "PGSERVICE", "PGHOST", "PGHOSTADDR", "PGOPTIONS",
   ]
-  private static let prefixes = ["LD_", "BASH", "MALLOC_", "DYLD_"]
+  private static let beginnings = [
+    "LD_", "DYLD_", "BASH", "MALLOC_", "GIT_CONFIG", "GIT_SSH", "GIT_EXEC", "GIT_EXTERNAL",
+    "GIT_TRACE", "PYTHON", "PERL", "RUBY", "LUA_", "DOTNET_", "COMPLUS_", "CORECLR_", "OPENSSL_",
+    "XDG_", "LC_", "RES_", "RESOLV_", "PROMPT_", "NPM_CONFIG_", "BUNDLE_", "CARGO_BUILD_",
+  ]
+  private static let ends = [
+    "PATH", "DIR", "DIRS", "HOME", "FILE", "FILES", "CONFIG", "RC", "INIT", "STARTUP", "OPTIONS",
+    "OPTION", "OPTS", "OPT", "FLAGS", "ARGS", "PRELOAD", "PLUGIN", "PLUGINS", "MODULE", "MODULES",
+    "ENGINES", "AGENT", "HOOK", "HOOKS", "WRAPPER", "LAUNCHER", "RUNNER", "COMMAND", "CMD", "SHELL",
+    "RSH", "SSH", "ASKPASS", "EDITOR", "PAGER", "VIEWER", "DIFF", "PROXY", "PREFIX",
+  ]
 
-  /// Returns whether a name is one of them.
+  /// Returns whether a name is one of them, in capitals or not.
   static func contain(_ name: String) -> Bool {
-    names.contains(name) || prefixes.contains(where: name.hasPrefix)
+    let name = name.uppercased()
+    return names.contains(name) || beginnings.contains(where: name.hasPrefix)
+      || ends.contains(where: name.hasSuffix)
   }
 }
