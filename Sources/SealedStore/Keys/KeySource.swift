@@ -40,11 +40,11 @@ public protocol KeySource: Sendable {
 
   /// Checks that a store which one of this source's keys opened is the one that is meant.
   ///
-  /// A key that is secret proves that whoever made the slot had it, too. Where anyone can make a
-  /// slot that the source opens, as for a public key, this is what tells the store from a forged
-  /// one. The store calls it once for each opening, before it uses anything else of what was read,
-  /// and before it writes anything. A source made of others forwards the call to the one whose key
-  /// it was; this may ask a person.
+  /// A secret key proves that the maker of the slot had it, too. Where anyone can make a slot that
+  /// the source opens, as for a public key, only this distinguishes the store from a forged one.
+  /// The store calls it once for each opening, before it uses anything else of what was read, and
+  /// before it writes anything. A source made of others forwards the call to the one whose key it
+  /// was; this may ask a person.
   ///
   /// - Parameters:
   ///   - fingerprint: The fingerprint of the store that was opened.

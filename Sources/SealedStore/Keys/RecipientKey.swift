@@ -15,8 +15,8 @@ public import SessionToolsBase
 /// It opens every store that is sealed to its public key, so keep it away from all of them. Only
 /// opening a store needs the file.
 ///
-/// Anyone who knows the public key, which is in the header of the store, can make another store that
-/// this key opens. So it opens only the store with the fingerprint that is expected.
+/// Anyone who knows the public key, which is in the header of the store, can make another store
+/// that this key opens. So it opens only the store with the fingerprint that is expected.
 public struct RecipientKey: KeySource {
   /// The path of the file.
   public let path: String

@@ -16,7 +16,8 @@ public import SessionToolsBase
 /// because the store has another store key then.
 ///
 /// Its bytes are `HASH-16(subkey 7 of the store key, store id)`, as the article <doc:FileFormat>
-/// defines these functions. To find other keys with the same fingerprint takes about 2^128 attempts.
+/// defines these functions. To find other keys with the same fingerprint takes about 2^128
+/// attempts.
 public struct StoreFingerprint: Hashable, Sendable, CustomStringConvertible {
   private static let prefix = "st-store-"
   private static let byteCount = 16
@@ -74,8 +75,8 @@ public struct StoreFingerprint: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension StoreFingerprint {
-  /// Checks that a store is the one that is expected, before a key that opens stores of others, too,
-  /// is used for it.
+  /// Checks that a store is the one that is expected, before anything of it is used that a key
+  /// opened which opens stores of others, too.
   ///
   /// - Parameters:
   ///   - expected: The fingerprint that is expected; `nil` when none is known.

@@ -17,9 +17,10 @@ package struct KnownStores {
     path = "\(UserDirectory.data.path)/session-tools/known-stores"
   }
 
-  /// Returns the fingerprint that is known for a store; `nil` if none is.
+  /// Finds the fingerprint that is known for a store.
   ///
   /// - Parameter store: The path of a store, or the name of a store in a database.
+  /// - Returns: The fingerprint; `nil` if none is known.
   /// - Throws: `corrupt` if the file is not one of two such lines, `unsafePermissions`,
   ///   `accessDenied` or `io`.
   package func fingerprint(of store: String) throws(StoreError) -> StoreFingerprint? {
@@ -123,8 +124,8 @@ extension KnownStores {
     let fingerprint = try store.fingerprint()
     if let old {
       StandardError.say(
-        "\(store.name): the fingerprint is now \(fingerprint), and no longer \(old); whoever opens "
-          + "the store with a recipient's key needs it")
+        "\(store.name): the fingerprint is now \(fingerprint), and no longer \(old); everyone who "
+          + "opens the store with a recipient's key needs it")
     } else {
       StandardError.say("\(store.name): fingerprint \(fingerprint)")
     }

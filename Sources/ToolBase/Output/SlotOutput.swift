@@ -48,7 +48,8 @@ package struct SlotListOutput: Encodable {
     self.slots = slots.map(SlotOutput.init)
   }
 
-  /// Writes slots for a person, or a line for each for a program; the fingerprint is for the person.
+  /// Writes slots for a person, or a line for each for a program; only a person gets the
+  /// fingerprint.
   package static func writeTable(
     of slots: [KeySlot], fingerprint: StoreFingerprint?
   ) throws {

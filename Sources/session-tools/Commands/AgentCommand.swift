@@ -17,8 +17,10 @@ struct AgentCommand: ParsableCommand {
     let wake = try System.Wake()
     let listening = Task {
       let logind = LogindSource(program: "session-tools", reason: "Wiping keys before sleep")
-      // Without logind, as in a container, only time and the person end a key.
-      guard SharedLibrary.gio.problem == nil else { return }
+      // Without logind, as in a container, only time and the person end a key: unlock has said so.
+      guard SharedLibrary.gio.problem == nil, (try? await logind.checkAvailability()) != nil
+      else { return }
+      // Ends when logind is gone; the error is of no use then.
       try? await logind.run { event in
         switch event {
         case .sessionLocked, .willSleep:
@@ -28,6 +30,9 @@ struct AgentCommand: ParsableCommand {
         case .sessionUnlocked, .didWake: break
         }
       }
+      // From here on nothing reports sleep, and no one was told.
+      keys.forgetAll()
+      wake.signal()
     }
     defer { listening.cancel() }
     System.discardErrors()

@@ -9,14 +9,15 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     abstract: "Run a command with items of a service in its environment.",
     usage: "session-tools run [<store>] [--service <name>] [<options>] -- <command> ...",
     discussion: """
-      With --env, an item becomes the variable that you name. With --all, every item of the service \
-      whose identifier matches becomes a variable of that name, so who may store such items chooses \
-      names, too: give a pattern that only names of your own match. Nothing is run if one of them \
-      cannot be a variable, or is known to change how programs run, such as PATH, LD_PRELOAD, \
-      GIT_CONFIG_COUNT or TAR_OPTIONS; no list of these is whole. The command takes the place of this process, so no copy of a value \
-      stays with a parent, and its exit status is the command's. If an item is missing, or cannot \
-      be a variable, nothing is run. The command gets its arguments byte for byte. Exit status 127 \
-      when there is no such command, 126 when it cannot be run, as in shells.
+      With --env, an item becomes the variable that you name. With --all, every item of the \
+      service whose identifier matches becomes a variable of that name, so who may store such \
+      items chooses names, too: give a pattern that only names of your own match. Nothing is run \
+      if one of them cannot be a variable, or is known to change how programs run, such as PATH, \
+      LD_PRELOAD, GIT_CONFIG_COUNT or TAR_OPTIONS; no list of these is whole. The command takes \
+      the place of this process, so no copy of a value stays with a parent, and its exit status is \
+      the command's. If an item is missing, or cannot be a variable, nothing is run. The command \
+      gets its arguments byte for byte. Exit status 127 when there is no such command, 126 when it \
+      cannot be run, as in shells.
 
       The variables are in the command's memory, where it cannot wipe them, and go on to every \
       program that it starts. Root and the user's own programs can read them \
@@ -40,7 +41,7 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
   @Option(
     name: .customLong("all"),
     help: ArgumentHelp(
-      "Set a variable for every item whose identifier is like this: * is any text, ? any character.",
+      "Set a variable for every item with an identifier like this: * is any text, ? any character.",
       valueName: "pattern"), transform: NamePattern.init(_:))
   var patterns: [NamePattern] = []
 
@@ -121,7 +122,8 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     return Failure(
       .usage,
       "\(open.location): items of \(unfit[0].namespace.service) that cannot be variables by their "
-        + "own names, or would change how programs run: \(unfit.map(\.identifier).joined(separator: ", ")). Name each variable that "
+        + "own names, or would change how programs run: "
+        + unfit.map(\.identifier).joined(separator: ", ") + ". Name each variable that "
         + "the command needs: "
         + options.joined(separator: " ") + (unfit.count > options.count ? " ..." : ""))
   }

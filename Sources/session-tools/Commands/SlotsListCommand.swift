@@ -15,9 +15,10 @@ struct SlotsListCommand: ParsableCommand {
       written to standard error: a recipient needs it to open the store.
 
       With --json: {"fingerprint", "identifier", "slots": [{"kind", "label", "memoryByteCount", \
-      "number", "passes", "reference", "scheme"}]}. A kind is rawKey, passphrase, namedKey or unknown; a \
-      field that a kind does not have is null. The scheme of a namedKey is secret-service, fido2 \
-      (a security key), x25519 (a recipient), or another one. The identifier is the store's own.
+      "number", "passes", "reference", "scheme"}]}. A kind is rawKey, passphrase, namedKey or \
+      unknown; a field that a kind does not have is null. The scheme of a namedKey is \
+      secret-service, fido2 (a security key), x25519 (a recipient), or another one. The identifier \
+      is the store's own.
 
       Example:
         session-tools slots list ~/vault

@@ -13,8 +13,9 @@ struct UnlockCommand: ParsableCommand {
       For a sealed store: asks for its passphrase, or takes the key that the options name, and \
       keeps the key in memory for --for. Until then, commands for the store do not ask, and \
       programs open it with AgentKey. The key is wiped sooner by lock, at logout, and when logind \
-      reports that the desktop is locked or the machine goes to sleep. Unlocking again starts the \
-      time again. Every program of the user can open the store meanwhile.
+      reports that the desktop is locked or the machine goes to sleep; where nothing reports \
+      these, unlock says so before it keeps the key. Unlocking again starts the time again. Every \
+      program of the user can open the store meanwhile.
 
       For secret-service: and secret-service:COLLECTION: the keyring's own program asks for the \
       password, on the desktop; nothing happens when the collection is already unlocked. No other \
@@ -55,6 +56,7 @@ struct UnlockCommand: ParsableCommand {
     let found = try KeyFinder(path: path, argument: key.argument, interaction: interaction)
       .openingKey(waitingAtMost: Self.timeout)
     if !KeyMemory.canBeLocked { Notices.tell(.keyMemoryNotLocked) }
+    if let warning = KeyEnds.find().warning { StandardError.say("\(path): \(warning)") }
     try AgentStart.keep(found.key, of: found.store, for: duration)
     StandardError.say("\(path): unlocked for \(duration)")
   }

@@ -10,18 +10,18 @@ struct VerifyCommand: ParsableCommand {
     abstract: "Read every byte of a store and open every record.",
     discussion: """
       Changes nothing, except that an interrupted change is confirmed or dropped, as whenever a \
-      store is opened. Writes the store's fingerprint, which its recipients need, and a line for everything that is not as a writer leaves it: "damage" \
-      when confirmed data was changed or lost, "note" when the next change repairs it or nothing \
-      needs repair. Then writes a line for each item that cannot be read: "newest value lost", or \
-      "cannot be read until repaired" when a repair brings it back. Exit status 6 when there is \
-      damage.
+      store is opened. Writes the store's fingerprint, which its recipients need, and a line for \
+      everything that is not as a writer leaves it: "damage" when confirmed data was changed or \
+      lost, "note" when the next change repairs it or nothing needs repair. Then writes a line for \
+      each item that cannot be read: "newest value lost", or "cannot be read until repaired" when \
+      a repair brings it back. Exit status 6 when there is damage.
 
       It cannot detect that the whole directory was put back to an older state.
 
       With --json: {"damagedItems": [as list --json has them], "findings": [{"description", \
-      "isDamage", "part"}], "fingerprint", "isSound", "itemCount", "journalByteCount", "liveByteCount", \
-      "recordCount", "repairableItems"}. The repairable items are those of the damaged ones that a \
-      repair brings back. A part is one of \
+      "isDamage", "part"}], "fingerprint", "isSound", "itemCount", "journalByteCount", \
+      "liveByteCount", "recordCount", "repairableItems"}. The repairable items are those of the \
+      damaged ones that a repair brings back. A part is one of \
       \(VerificationReport.Part.allCases.map(\.rawValue).joined(separator: ", ")).
 
       Example:

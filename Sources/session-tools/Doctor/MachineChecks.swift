@@ -5,6 +5,7 @@ import ToolBase
 enum MachineChecks {
   static func all() -> [Check] {
     [.ok("libsodium", "version \(KeyMemory.libraryVersion)"), keyMemory, coreDumps]
+      + [KeyEnds.find().check]
       + SecurityKeyChecks.all()
   }
 

@@ -2,14 +2,15 @@ import ArgumentParser
 import SessionToolsBase
 import StoreMigration
 
-/// A pattern for the identifiers of items that become variables; `*` is any text, `?` any character.
+/// A pattern for the identifiers of items that become variables: `*` is any text, `?` any
+/// character.
 struct NamePattern {
   private var selection = MigrationOptions.Selection()
 
   /// Reads the argument of `--all`.
   ///
-  /// - Throws: `ValidationError` for a pattern that is only wildcards: what stores items decides then
-  ///   alone which variables the command gets.
+  /// - Throws: `ValidationError` for a pattern of wildcards alone: with it, the names of the
+  ///   variables are only up to those who store items.
   init(_ argument: String) throws {
     guard argument.contains(where: { !"*?".contains($0) }) else {
       throw ValidationError(

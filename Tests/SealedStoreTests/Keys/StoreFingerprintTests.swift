@@ -28,7 +28,8 @@ import Testing
     RecipientKey(key.path, expecting: fingerprint)
   }
 
-  /// Makes a store with the same identifier for the public key alone, and puts some of its files in the place of this one's.
+  /// Makes a store with the same identifier for the public key alone, and puts some of its files
+  /// in the place of this one.s.
   private func forge(_ names: [String]) throws {
     let recipient = try Recipient(key.recipient().text)
     let identifier = Array(try scratch.bytes(of: "header")[16..<32])

@@ -13,8 +13,8 @@ from typing import NamedTuple, Optional
 
 from sealed_store import (
     AEAD_TAG, SEALED_KEY, SLOT_NAMED, SLOT_PASSPHRASE, SLOT_RAW, Corrupt, Item, Name, NotFound,
-    RefusedParameters, Slot, StoreError, UnsupportedVersion, WrongKey, derive, fingerprint, keyed_hash,
-    padme, unseal)
+    RefusedParameters, Slot, StoreError, UnsupportedVersion, WrongKey, derive, fingerprint,
+    keyed_hash, padme, unseal)
 
 HEADER_MAGIC, ROW_MAGIC, VERSION = b"SSNTDBS1", b"SSNTDBI1", 1
 READ, WRITTEN = 1, 2
@@ -142,7 +142,8 @@ class Header:
                                                 epoch.wrapped) for epoch in self.epochs}
         if index_key is None or None in data_keys.values():
             raise Corrupt("header: the index key or a data key does not open")
-        return Keys(self.store_id, index_key, data_keys, fingerprint(store_key, self.store_id))
+        return Keys(
+            self.store_id, index_key, data_keys, fingerprint(store_key, self.store_id))
 
     def _unwrap(self, key: bytes, purpose: bytes, wrapped: bytes) -> Optional[bytes]:
         return unseal(key, wrapped[:24], self.bound + purpose, wrapped[24:])
