@@ -123,12 +123,14 @@ public struct PAMAuthenticator: UserAuthenticator {
         .failed, "PAM authenticated another user than the requested one")
     }
     if conversation.hasGivenSecret { return .passcode }
-    // `pam_unix nullok` accepts anyone for an account without a password. It sends no message,
-    // while a module that waits for a finger or a key does.
+    // `pam_unix nullok` accepts anyone for an account without a password, and modules such as
+    // pam_echo and pam_motd send messages to no one in particular.
     guard isPersonInvolved else {
       throw AuthenticationError(
-        .passcodeNotSet, "the account of \(user) has no password",
-        remedy: "Set one with passwd")
+        .passcodeNotSet,
+        "the service \(file.service) asked for nothing: the account of \(user) has no password, or "
+          + "the service asks no one",
+        remedy: "Set a password with passwd, or name another service")
     }
     return .system
   }

@@ -16,7 +16,7 @@ final class PAMConversation {
   private(set) var notice = LockoutNotice()
   /// Whether a secret was given.
   private(set) var hasGivenSecret = false
-  /// Whether a module's last action was to show the person a message, or to take an answer.
+  /// Whether a module's last action was to ask the person to do something, or to take an answer.
   private(set) var isPersonInvolved = false
 
   init(
@@ -39,7 +39,7 @@ final class PAMConversation {
     case .information(let text):
       // pam_fprintd sends this as information, not as a problem, when no finger touched the reader.
       let isOver = text == pamText(Self.timedOut, of: "fprintd") || text == Self.timedOut
-      isPersonInvolved = !isOver
+      isPersonInvolved = PAMCue.isShown(by: text)
       show(isOver ? .problem(text) : .hint(text), text)
     case .problem(let text):
       isPersonInvolved = false

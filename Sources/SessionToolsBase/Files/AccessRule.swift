@@ -47,7 +47,7 @@ package struct AccessRule: Sendable {
     let remedy: String
     if status.kind != kind {
       reason = "it is not a \(kind == .directory ? "directory" : "regular file")"
-      remedy = "Put the original back, or run " + path.setAsideCommand
+      remedy = path.remedy("Put the original back", orRun: path.setAsideCommand)
     } else if status.owner != user, !mayBelongToRoot || status.owner != 0 {
       reason = "it belongs to another user (id \(status.owner))"
       let target = directory.map { "-R \(user) \($0.shellQuoted)" }

@@ -51,6 +51,15 @@ extension String {
     return "cp -pL \(shellQuoted) \(copy) && mv \(copy) \(shellQuoted)"
   }
 
+  /// Returns what to do about something else in a file's place; a command only if that may be moved
+  /// or copied, which a device or a pipe of the shell may not.
+  package func remedy(_ advice: String, orRun command: String) -> String {
+    let isOfSystem = [self, withoutLinks].contains { path in
+      ["/dev/", "/proc/", "/sys/"].contains(where: path.hasPrefix)
+    }
+    return isOfSystem ? "Name a regular file" : "\(advice), or run \(command)"
+  }
+
   /// The command that moves away whatever is in a file's place.
   package var setAsideCommand: String {
     "mv \(shellQuoted) \((self + ".aside").shellQuoted)"

@@ -20,9 +20,15 @@ extension StoreError {
       case EACCES, EPERM, EROFS:
         (StoreError.accessDenied, "Check its owner and permissions")
       case ELOOP:
-        (StoreError.unsafePermissions, "Put the file itself there, or run " + path.ownCopyCommand)
+        (
+          StoreError.unsafePermissions,
+          path.remedy("Put the file itself there", orRun: path.ownCopyCommand)
+        )
       case EISDIR, ENXIO:
-        (StoreError.unsafePermissions, "Put the file itself back, or run " + path.setAsideCommand)
+        (
+          StoreError.unsafePermissions,
+          path.remedy("Put the file itself back", orRun: path.setAsideCommand)
+        )
       case ENOENT, ENOTDIR, ENOMEM:
         (StoreError.unavailable, nil)
       case EMFILE, ENFILE:

@@ -3,20 +3,22 @@ import Glibc
 
 /// The environment of this process, for the programs that it starts.
 package enum InheritedVariables {
-  /// Returns the variables of this process but for some, with bytes that are not UTF-8 as they are.
+  /// Returns the variables of this process, or only some, but for others, with bytes that are not UTF-8 as they are.
   ///
   /// They belong to the process, and must not be freed.
   package static func all(
-    except names: some Collection<String>
+    only kept: [String]? = nil, except names: some Collection<String>
   ) -> [UnsafeMutablePointer<CChar>?] {
     var variables = unsafe [UnsafeMutablePointer<CChar>?]()
     var next = unsafe session_tools_environment()
     while let variable = unsafe next?.pointee {
-      let isReplaced = names.contains { name in
+      func isNamed(_ name: String) -> Bool {
         let start = "\(name)="
         return unsafe strncmp(variable, start, start.utf8.count) == 0
       }
-      if !isReplaced { unsafe variables.append(variable) }
+      if kept?.contains(where: isNamed) != false, !names.contains(where: isNamed) {
+        unsafe variables.append(variable)
+      }
       unsafe next = next?.advanced(by: 1)
     }
     return unsafe variables

@@ -57,12 +57,13 @@ package struct StartedProgram: Sendable {
   ///   - program: Its name or path.
   ///   - arguments: Its arguments, which every user of the machine can read.
   ///   - environment: Variables added to those of this process, which it gets byte for byte.
+  ///   - inherited: The names of those variables of this process that it gets; all by default.
   ///   - streams: Descriptors that it gets copies of.
   ///   - place: Where it runs; a process group of its own by default.
   /// - Throws: `posix_spawnp` with its error, such as `ENOENT` when there is no such program.
   package init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:],
-    streams: Streams = Streams(), place: Place = .ownGroup
+    inheriting inherited: [String]? = nil, streams: Streams = Streams(), place: Place = .ownGroup
   ) throws(SystemCallError) {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -95,7 +96,8 @@ package struct StartedProgram: Sendable {
     )
     defer { unsafe (words + added).forEach { unsafe free($0) } }
     unsafe words.append(nil)
-    let variables = unsafe InheritedVariables.all(except: environment.keys) + added + [nil]
+    let variables =
+      unsafe InheritedVariables.all(only: inherited, except: environment.keys) + added + [nil]
     var identifier = pid_t()
     let error = unsafe posix_spawnp(
       &identifier, program, &actions, &attributes, words, variables)

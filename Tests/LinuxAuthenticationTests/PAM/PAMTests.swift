@@ -77,18 +77,32 @@ import Testing
     #expect(prompt.questions.map(\.failureCount) == [0, 1])
   }
 
-  @Test func `a module that shows a message and asks nothing authenticates by the system`()
+  @Test(arguments: [
+    "Place your finger on the fingerprint reader", "Swipe your left thumb across Goodix MOC",
+    "Please touch the device.",
+  ])
+  func `a module that waits for a finger or a touch authenticates by the system`(cue: String)
     async throws
   {
-    // As pam_fprintd does, which waits for a finger.
-    try Data("Place your finger on the reader".utf8).write(to: URL(filePath: services["text"]))
+    try Data(cue.utf8).write(to: URL(filePath: services["text"]))
     try services.add(
       "finger", "auth required pam_echo.so file=\(services["text"])",
       "auth required pam_permit.so", "account required pam_permit.so")
     let prompt = ScriptedPrompt()
     let outcome = await Evaluation.of(services.authenticator("finger", prompt))
     #expect(outcome == .authenticated(.system))
-    #expect(prompt.messages == [.hint("Place your finger on the reader")])
+    #expect(prompt.messages == [.hint(cue)])
+  }
+
+  @Test(arguments: ["Welcome", "Place your finger on ", "You have new mail."])
+  func `a module that only sends a message does not count as a person`(text: String) async throws {
+    try Data(text.utf8).write(to: URL(filePath: services["text"]))
+    try services.add(
+      "echo", "auth required pam_echo.so file=\(services["text"])", "auth required pam_permit.so",
+      "account required pam_permit.so")
+    let outcome = await Evaluation.of(services.authenticator("echo", ScriptedPrompt()))
+    #expect(outcome.code == .passcodeNotSet)
+    #expect(outcome.error?.reason.contains("asked for nothing") == true)
   }
 
   @Test func `an account for which no password is asked has no passcode`() async throws {
