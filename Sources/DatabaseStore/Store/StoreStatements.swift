@@ -144,15 +144,15 @@ struct StoreStatements: Sendable {
   /// Reads the rows that follow an address.
   ///
   /// `$1`, `$2`: the first and the last namespace. `$3` to `$5`: the address before the page.
-  /// `$6`: whether removals are read, too. `$7`: the number of rows.
+  /// `$6`: the number of rows.
   private static func page(_ schema: String) -> String {
     let read = ReadColumns()
     return """
       SELECT \(read.ns), place, \(read.tag), version, epoch, gone, \(read.write),
         \(read.nonce), \(read.name) FROM \(schema).item
       WHERE ns \(SQL.isAtLeast) $1 AND ns \(SQL.isAtMost) $2
-        AND (ns, place, tag) \(SQL.isAbove) ($3, $4, $5) AND ($6 OR NOT gone)
-      ORDER BY ns, place, tag LIMIT $7
+        AND (ns, place, tag) \(SQL.isAbove) ($3, $4, $5)
+      ORDER BY ns, place, tag LIMIT $6
       """
   }
 
