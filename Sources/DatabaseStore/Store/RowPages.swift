@@ -54,8 +54,8 @@ struct RowPages {
 
   /// Reads the next page; `nil` behind the last one.
   ///
-  /// - Throws: As a list; `corrupt` for a row that cannot even be told from others, and for rows that
-  ///   are not those after the page before.
+  /// - Throws: As a list; `corrupt` for a row that cannot even be told from others, and for rows
+  ///   that are not those after the page before.
   mutating func next() throws(StoreError) -> [Row]? {
     guard let end else { return nil }
     let deadline = store.database.deadline
