@@ -33,10 +33,11 @@ struct ServerProof: Sendable {
   /// - Throws: `notSent`.
   func check(_ wire: ServerWire, _ endpoint: DatabaseEndpoint) throws(DatabaseFailure) {
     guard let user = wire.serverUser, CurrentProcess.isKnown(user: user) else {
-      // Of a process that has closed the connection, the kernel does not know the user.
-      throw .notSent(
-        wire.isEnding
-          ? .noConnection("the server closed the connection") : .unknownPeer("\(endpoint)"))
+      guard wire.isEnding else { throw .notSent(.unknownPeer("\(endpoint)")) }
+      // Of a process that has closed the connection, the kernel does not know the user. Its last
+      // words, such as that it has no connection left, are still for libpq; they get no answer.
+      wire.stopSending()
+      return
     }
     if let named {
       guard user != named else { return }

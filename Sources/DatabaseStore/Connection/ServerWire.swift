@@ -168,6 +168,9 @@ package final class ServerWire {
   /// Sends nothing any more, and receives nothing.
   func abandon() { shutdown(server, Int32(SHUT_RDWR)) }
 
+  /// Sends nothing any more.
+  func stopSending() { shutdown(server, Int32(SHUT_WR)) }
+
   // MARK: - Passing on
 
   /// Begins an operation for which the server may send a number of bytes.
