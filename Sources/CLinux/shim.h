@@ -35,6 +35,7 @@ extern int statx(int, const char *, int, unsigned, struct statx *);
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int memfd_create(const char *, unsigned);
 extern int pipe2(int[2], int);
+extern int dup3(int, int, int);
 extern int execvpe(const char *, char *const *, char *const *);
 extern int sched_getcpu(void);
 extern int sched_getaffinity(pid_t, size_t, cpu_set_t *);
@@ -149,14 +150,54 @@ static inline long long session_tools_uptime(void) {
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* Converts an address to the form that the kernel's socket diagnosis uses. */
+/* The number of bytes that have arrived at a socket and were not read. */
+static inline int session_tools_arrived_byte_count(int descriptor) {
+  int count = 0;
+  return ioctl(descriptor, FIONREAD, &count) == 0 ? count : 0;
+}
+
+/* Where the other end of a socket is. */
+enum session_tools_peer_place {
+  session_tools_peer_none, /* It is not connected. */
+  session_tools_peer_local_socket,
+  session_tools_peer_loopback,
+  session_tools_peer_elsewhere,
+};
+
+/* An IPv6 address that stands for one of IPv4 begins with these bytes. */
+static const unsigned char session_tools_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+static inline enum session_tools_peer_place session_tools_peer_place(int descriptor) {
+  struct sockaddr_storage peer;
+  socklen_t size = sizeof peer;
+  memset(&peer, 0, sizeof peer);
+  if (getpeername(descriptor, (struct sockaddr *)&peer, &size) != 0)
+    return session_tools_peer_none;
+  if (peer.ss_family == AF_UNIX) return session_tools_peer_local_socket;
+  if (peer.ss_family == AF_INET) {
+    const unsigned char *four =
+      (const unsigned char *)&((const struct sockaddr_in *)&peer)->sin_addr;
+    return four[0] == 127 ? session_tools_peer_loopback : session_tools_peer_elsewhere;
+  }
+  if (peer.ss_family == AF_INET6) {
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)&peer)->sin6_addr;
+    if (memcmp(six, &in6addr_loopback, sizeof *six) == 0) return session_tools_peer_loopback;
+    if (memcmp(six, session_tools_mapped, sizeof session_tools_mapped) == 0)
+      return six->s6_addr[12] == 127 ? session_tools_peer_loopback : session_tools_peer_elsewhere;
+  }
+  return session_tools_peer_elsewhere;
+}
+
+/* Converts an address to the form that the kernel's socket diagnosis uses. One of IPv4 is always
+   in the form of IPv6, because each end of a connection may have either. */
 static inline int session_tools_diagnosed_address(
   const struct sockaddr_storage *address, __be16 *port, __be32 bytes[4]
 ) {
   if (address->ss_family == AF_INET) {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
     *port = four->sin_port;
-    memcpy(bytes, &four->sin_addr, sizeof four->sin_addr);
+    memcpy(bytes, session_tools_mapped, sizeof session_tools_mapped);
+    memcpy(&bytes[3], &four->sin_addr, sizeof four->sin_addr);
     return 0;
   }
   if (address->ss_family == AF_INET6) {
@@ -166,6 +207,19 @@ static inline int session_tools_diagnosed_address(
     return 0;
   }
   return -1;
+}
+
+/* Whether an address stands for one of IPv4. */
+static inline int session_tools_is_mapped(const __be32 bytes[4]) {
+  return memcmp(bytes, session_tools_mapped, sizeof session_tools_mapped) == 0;
+}
+
+/* Whether the kernel answered with this address. */
+static inline int session_tools_is_diagnosed_address(
+  const __be32 wanted[4], const __be32 found[4], unsigned char family
+) {
+  if (family == AF_INET6) return memcmp(found, wanted, 4 * sizeof wanted[0]) == 0;
+  return session_tools_is_mapped(wanted) && found[0] == wanted[3];
 }
 
 /* Finds the user whose socket is at the other end of a TCP connection within this machine. Returns
@@ -185,15 +239,22 @@ static inline int session_tools_peer_user(int descriptor, unsigned *user) {
   if (getsockname(descriptor, (struct sockaddr *)&own, &own_size) != 0) return -1;
   if (getpeername(descriptor, (struct sockaddr *)&peer, &peer_size) != 0) return -1;
   struct inet_diag_sockid *wanted = &request.body.id;
-  if (session_tools_diagnosed_address(&peer, &wanted->idiag_sport, wanted->idiag_src) != 0)
-    return -1;
-  if (session_tools_diagnosed_address(&own, &wanted->idiag_dport, wanted->idiag_dst) != 0)
-    return -1;
+  __be32 source[4], target[4];
+  if (session_tools_diagnosed_address(&peer, &wanted->idiag_sport, source) != 0) return -1;
+  if (session_tools_diagnosed_address(&own, &wanted->idiag_dport, target) != 0) return -1;
+  memcpy(wanted->idiag_src, source, sizeof source);
+  memcpy(wanted->idiag_dst, target, sizeof target);
+  request.body.sdiag_family = AF_INET6;
+  /* A kernel without IPv6 knows the sockets of IPv4 alone. */
+  if (session_tools_is_mapped(source) && session_tools_is_mapped(target)) {
+    wanted->idiag_src[0] = source[3];
+    wanted->idiag_dst[0] = target[3];
+    request.body.sdiag_family = AF_INET;
+  }
   wanted->idiag_cookie[0] = wanted->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
   request.head.nlmsg_len = sizeof request;
   request.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
   request.head.nlmsg_flags = NLM_F_REQUEST;
-  request.body.sdiag_family = peer.ss_family;
   request.body.sdiag_protocol = IPPROTO_TCP;
   request.body.idiag_states = ~0u;
 
@@ -217,8 +278,9 @@ static inline int session_tools_peer_user(int descriptor, unsigned *user) {
   /* Without such a connection, the kernel answers with the socket that listens on the port. */
   if (found->id.idiag_sport != wanted->idiag_sport) return -1;
   if (found->id.idiag_dport != wanted->idiag_dport) return -1;
-  if (memcmp(found->id.idiag_src, wanted->idiag_src, sizeof wanted->idiag_src) != 0) return -1;
-  if (memcmp(found->id.idiag_dst, wanted->idiag_dst, sizeof wanted->idiag_dst) != 0) return -1;
+  const unsigned char family = found->idiag_family;
+  if (!session_tools_is_diagnosed_address(source, found->id.idiag_src, family)) return -1;
+  if (!session_tools_is_diagnosed_address(target, found->id.idiag_dst, family)) return -1;
   /* A socket that its process has closed no longer has a file, and is reported as root's. */
   if (found->idiag_inode == 0) return -1;
   *user = found->idiag_uid;

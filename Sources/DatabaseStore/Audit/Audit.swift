@@ -15,7 +15,7 @@ extension SealedDatabaseStore {
   /// not removed by anyone with the keys. After that, it may have been: then it is only counted.
   ///
   /// What was found is found again by the next audit, until the item is put again or the findings
-  /// are accepted. Blocks for a round trip for each 1,000 rows, and uses 40 bytes of memory and of
+  /// are accepted. Blocks for a round trip for each 700 rows, and uses 40 bytes of memory and of
   /// the file store for a row.
   ///
   /// - Parameters:

@@ -54,7 +54,11 @@ package final class ConnectionOpening: Sendable {
       } catch {
         failures.append(error)
         // A wrong password is sent to no other server: each attempt may count towards a lock.
-        if case .notSent(.refused(let state)) = error, state.isIn("28") { throw error }
+        switch error {
+        case .notSent(.refused(let state)) where state.isIn("28"): throw error
+        case .notSent(.brokeOff): throw error
+        default: break
+        }
       }
     }
     throw Self.mostTelling(failures)
@@ -105,6 +109,7 @@ package final class ConnectionOpening: Sendable {
       do throws(DatabaseFailure) {
         return try connect(to: endpoint, at: found, password, until: limit)
       } catch {
+        if case .notSent(.brokeOff) = error { throw error }
         failures.append(error)
       }
     }
@@ -126,13 +131,28 @@ package final class ConnectionOpening: Sendable {
     to endpoint: DatabaseEndpoint, at found: String? = nil, _ password: ByteBuffer?,
     until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseConnection {
-    let keywords = address.keywords(for: endpoint, at: found)
-    guard let link = LibPQConnection(keywords, password: password) else {
-      throw .notSent(.noConnection("there is no memory for it"))
+    var attempts = address.attempts(for: endpoint, at: found)[...]
+    while true {
+      let keywords = attempts.removeFirst()
+      guard let link = LibPQConnection(keywords, password: password) else {
+        throw .notSent(.noConnection("there is no memory for it"))
+      }
+      do throws(DatabaseFailure) {
+        return try connect(by: link, to: endpoint, until: deadline)
+      } catch {
+        let isWithoutTLS = link.wire?.isWithoutTLS ?? false
+        guard !attempts.isEmpty, isWithoutTLS || error.isAboutWay else { throw error }
+      }
     }
+  }
+
+  private func connect(
+    by link: LibPQConnection, to endpoint: DatabaseEndpoint,
+    until deadline: ContinuousClock.Instant
+  ) throws(DatabaseFailure) -> DatabaseConnection {
     let connection = DatabaseConnection(link, to: endpoint, mode)
     do throws(DatabaseFailure) {
-      try establish(link, until: deadline)
+      try establish(link, to: endpoint, until: deadline)
       try connection.checkServer(until: deadline)
     } catch {
       connection.close()
@@ -141,38 +161,91 @@ package final class ConnectionOpening: Sendable {
     return connection
   }
 
-  /// Connects, agrees on TLS and logs in.
+  /// Connects, agrees on TLS, finds out who the server is, and logs in.
   private func establish(
-    _ link: LibPQConnection, until deadline: ContinuousClock.Instant
+    _ link: LibPQConnection, to endpoint: DatabaseEndpoint,
+    until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) {
     // libpq wants its socket to be ready for writing before it is asked for the first time.
     var progress = link.isFailed ? LibPQConnection.Progress.failed : .needsOutput
-    var (wasInTLS, hadEnded) = (false, false)
+    var last = Step()
+    var proved: ServerWire?
     while true {
       switch progress {
       case .done: return
-      case .failed:
-        if link.lacksPassword { throw .notSent(.refused(.wrongPassword)) }
-        throw Self.failure(link.message, isAboutTLS: wasInTLS && !hadEnded)
+      case .failed: throw failure(of: link, last)
       case .needsInput, .needsOutput:
-        let events = progress == .needsInput ? Int32(POLLIN) : Int32(POLLOUT)
-        let outcome = SocketWait.wait(for: link.descriptor, events, until: deadline)
-        guard outcome == .ready else { throw .timedOut }
+        let outcome = try link.waitToProceed(progress, until: deadline)
+        // Before libpq answers anything that the server has sent. Until then, the kernel may not
+        // know the process that takes the connection.
+        if let wire = link.wire, proved !== wire, wire.hasReceived {
+          try prove(wire, endpoint)
+          proved = wire
+        }
+        switch outcome {
+        case .ready: break
+        case .woken, .deadline: throw .timedOut
+        case .excess:
+          throw .notSent(.otherServer(DatabaseConnection.excessive))
+        case .refused: throw link.wire?.refused.failure ?? .timedOut
+        }
       }
-      // libpq has no code for a wrong certificate. The start of TLS fails because of one when the
-      // server has not closed the connection.
-      (wasInTLS, hadEnded) = (link.isStartingTLS, SocketWait.hasEnded(link.descriptor))
+      last = Step(
+        isStartingTLS: link.isStartingTLS, isLoggingIn: link.isLoggingIn, hadEnded: link.isEnding)
       progress = link.proceed()
     }
   }
 
+  /// What a connection was about when libpq went on with it.
+  private struct Step {
+    var isStartingTLS = false
+    var isLoggingIn = false
+    var hadEnded = false
+  }
+
+  private func prove(
+    _ wire: ServerWire, _ endpoint: DatabaseEndpoint
+  ) throws(DatabaseFailure) {
+    switch wire.place {
+    case .localSocket: try address.proof.check(wire, endpoint)
+    case .loopback:
+      if !address.needsCertificate(endpoint) { try address.proof.check(wire, endpoint) }
+    case .elsewhere: break
+    }
+  }
+
   /// Returns the failure that libpq describes; a server's error ends in its code.
-  private static func failure(_ message: String, isAboutTLS: Bool) -> DatabaseFailure {
+  private func failure(of link: LibPQConnection, _ last: Step) -> DatabaseFailure {
+    if link.lacksPassword { return .notSent(.refused(.wrongPassword)) }
+    let message = link.message
     if let code = message.firstMatch(of: /: {2}([0-9A-Z]{5})$/),
       let state = SQLState(received: code.1)
     {
       return .notSent(.refused(state))
     }
-    return .notSent(isAboutTLS ? .notTrusted(message) : .noConnection(message))
+    if last.isLoggingIn, link.usesPassword { return .notSent(.brokeOff(message)) }
+    // libpq has no code for a wrong certificate, nor for what it does not answer. Connecting fails
+    // because of one of them when the server has not closed the connection.
+    if last.hadEnded { return .notSent(.noConnection(message)) }
+    if last.isStartingTLS { return .notSent(.notTrusted(message)) }
+    return .notSent(
+      last.isLoggingIn && link.usesTLS ? .exposedPassword(message) : .noConnection(message))
+  }
+}
+
+extension AuthenticationRequests.Refused? {
+  fileprivate var failure: DatabaseFailure {
+    switch self {
+    case .clearText: .notSent(.exposedPassword("in clear text"))
+    case .md5: .notSent(.exposedPassword("as an MD5 hash"))
+    case .malformed, nil: .notSent(.otherServer("the server does not speak PostgreSQL's protocol"))
+    }
+  }
+}
+
+extension DatabaseFailure {
+  /// Whether the server refuses a client because of how it connects, with TLS or without.
+  fileprivate var isAboutWay: Bool {
+    if case .notSent(.refused(let state)) = self { state.code == "28000" } else { false }
   }
 }

@@ -14,6 +14,8 @@ package struct DatabaseAddress: Sendable {
   private let settings: [String: String]
   /// The mode of TLS that the address asks for.
   private let mode: String?
+  /// Who may run a server on this machine that shows no certificate.
+  let proof: ServerProof
 
   private static let strictMode = "verify-full"
   private static let shortestAttemptTime = Duration.seconds(2)
@@ -35,6 +37,8 @@ package struct DatabaseAddress: Sendable {
     try Self.refuse(given)
     endpoints = try Self.endpoints(in: &given)
     mode = given.removeValue(forKey: "sslmode")
+    // libpq itself knows it for sockets alone.
+    proof = try ServerProof(named: given.removeValue(forKey: "requirepeer"))
     if !allowsPlaintext, let mode, mode != Self.strictMode,
       !endpoints.allSatisfy(\.isOnThisMachine)
     {
@@ -80,6 +84,37 @@ package struct DatabaseAddress: Sendable {
     keywords["port"] = endpoint.port
     keywords["sslmode"] = mode(for: endpoint)
     return keywords
+  }
+
+  /// Returns the keywords with which connecting is tried, one after the other, so that no password
+  /// is given away in TLS without a checked certificate.
+  ///
+  /// What a server asks for cannot be looked at there. libpq 16 and later refuses it by itself.
+  /// Before that, it does so only where it has to bind the exchange to the TLS, which SCRAM alone
+  /// can do.
+  func attempts(
+    for endpoint: DatabaseEndpoint, at found: String? = nil,
+    _ version: Int32 = LibPQ.version
+  ) -> [[String: String]] {
+    var keywords = keywords(for: endpoint, at: found)
+    let mode = mode(for: endpoint)
+    guard mode != Self.strictMode, mode != "disable" else { return [keywords] }
+    if version >= 160_000 {
+      keywords["require_auth"] = keywords["require_auth"] ?? "!password,!md5"
+      return [keywords]
+    }
+    var (encrypted, plain) = (keywords, keywords)
+    encrypted["channel_binding"] = "require"
+    plain["sslmode"] = "disable"
+    guard ["allow", "prefer"].contains(mode) else { return [encrypted] }
+    encrypted["sslmode"] = "require"
+    // Within a machine, TLS without a certificate protects from no one.
+    return endpoint.isOnThisMachine ? [plain, encrypted] : [encrypted, plain]
+  }
+
+  /// Whether a server at an endpoint must show a certificate, if it is not at a socket.
+  func needsCertificate(_ endpoint: DatabaseEndpoint) -> Bool {
+    mode(for: endpoint) == Self.strictMode
   }
 
   private func mode(for endpoint: DatabaseEndpoint) -> String {

@@ -33,6 +33,9 @@ package import SessionToolsBase
     unsafe PQclear(pointer)
   }
 
+  /// How much memory the answer takes, which is more than its bytes took on the way.
+  var memoryByteCount: Int { Int(unsafe PQresultMemorySize(pointer)) }
+
   var outcome: Outcome {
     switch unsafe PQresultStatus(pointer) {
     case PGRES_TUPLES_OK:

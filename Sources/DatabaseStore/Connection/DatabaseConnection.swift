@@ -23,6 +23,11 @@ package final class DatabaseConnection: @unchecked Sendable {
   private var wasFoundAlive = false
   /// Whether the server has said that it closes the connection.
   private var isEnding = false
+  /// How many bytes the last answer took.
+  private var answeredByteCount = 0
+  /// How many bytes the server has sent besides answers.
+  private var otherByteCount = 0
+  private static let largestOtherByteCount = 16 << 20
 
   /// What the server said about itself.
   package internal(set) var server = ServerState()
@@ -57,6 +62,18 @@ package final class DatabaseConnection: @unchecked Sendable {
     link = nil
   }
 
+  /// Begins an operation for which the server may send a number of bytes, unless it has sent so
+  /// much besides answers that the connection is replaced.
+  ///
+  /// libpq keeps the settings that a server reports for as long as there is a connection.
+  private func begin(allowing byteCount: Int) {
+    guard let link, !isInForkedChild else { return }
+    otherByteCount += max(0, link.receivedByteCount - answeredByteCount)
+    answeredByteCount = 0
+    link.begin(allowing: byteCount)
+    if otherByteCount > Self.largestOtherByteCount { close() }
+  }
+
   // MARK: - Statements
 
   /// Sends a statement, and waits for its answer.
@@ -70,6 +87,7 @@ package final class DatabaseConnection: @unchecked Sendable {
     as effect: DatabaseStatement.Effect, until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseAnswer {
     do throws(DatabaseFailure) {
+      begin(allowing: statement.largestByteCount)
       let link = try openLink()
       if mode == .named, let name = statement.name {
         try prepare(name, statement.text, parameters.kinds, link, until: deadline)
@@ -78,7 +96,9 @@ package final class DatabaseConnection: @unchecked Sendable {
         guard link.execute(text: statement.text, parameters) else { throw Self.lost }
       }
       try flush(link, until: deadline)
-      return try answer(link, effect, until: deadline)
+      let found = try answer(link, effect, until: deadline)
+      answeredByteCount = found.memoryByteCount
+      return found
     } catch {
       if case .server = error {} else { close() }
       throw error
@@ -93,6 +113,7 @@ package final class DatabaseConnection: @unchecked Sendable {
   /// - Throws: `server` when the transaction was not committed, `noAnswer` when this is unknown.
   func run(script: String, until deadline: ContinuousClock.Instant) throws(DatabaseFailure) {
     do throws(DatabaseFailure) {
+      begin(allowing: DatabaseStatement.otherByteCount)
       let link = try openLink()
       guard link.execute(script: script) else { throw Self.lost }
       try flush(link, until: deadline)
@@ -115,6 +136,7 @@ package final class DatabaseConnection: @unchecked Sendable {
   ///
   /// The statement that is sent next does not look again.
   func isAlive() -> Bool {
+    begin(allowing: DatabaseStatement.otherByteCount)
     wasFoundAlive = (try? openLink()) != nil
     return wasFoundAlive
   }
@@ -125,8 +147,8 @@ package final class DatabaseConnection: @unchecked Sendable {
     guard let link else { throw Self.lost }
     defer { wasFoundAlive = false }
     // A server that was stopped has said so: what is sent now would be without an answer.
-    if !wasFoundAlive, SocketWait.hasInput(link.descriptor) {
-      guard link.receive(), !SocketWait.hasEnded(link.descriptor) else { throw Self.lost }
+    if !wasFoundAlive, link.hasInput {
+      guard link.receiveArrived(), !link.isEnding else { throw Self.lost }
       collect(link)
     }
     guard link.isOpen, !isEnding else { throw Self.lost }
@@ -148,6 +170,8 @@ package final class DatabaseConnection: @unchecked Sendable {
       _ = try answer(link, .read, until: deadline)
     } catch .noAnswer(.deadline) {
       throw .timedOut
+    } catch .noAnswer(.excess) {
+      throw .notSent(.otherServer(Self.excessive))
     } catch .noAnswer {
       throw Self.lost
     }
@@ -167,14 +191,12 @@ package final class DatabaseConnection: @unchecked Sendable {
       case .needsInput, .needsOutput: break
       }
       // A server that waits until its answer is taken takes nothing itself.
-      switch SocketWait.wait(for: link.descriptor, Int32(POLLIN) | Int32(POLLOUT), until: deadline)
-      {
+      switch link.wait(Int32(POLLIN) | Int32(POLLOUT), until: deadline) {
       case .ready, .woken: break
       case .deadline: throw .timedOut
+      case .excess, .refused: throw .noAnswer(.excess)
       }
-      if SocketWait.hasInput(link.descriptor), !link.receive() {
-        throw .noAnswer(.brokenConnection)
-      }
+      guard link.receive() else { throw .noAnswer(.brokenConnection) }
     }
   }
 
@@ -208,15 +230,20 @@ package final class DatabaseConnection: @unchecked Sendable {
     _ link: LibPQConnection, until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseAnswer? {
     while link.awaitsAnswer {
-      switch SocketWait.wait(for: link.descriptor, Int32(POLLIN), until: deadline) {
+      switch link.wait(Int32(POLLIN), until: deadline) {
       case .ready, .woken: break
       case .deadline: throw .noAnswer(.deadline)
+      case .excess, .refused: throw .noAnswer(.excess)
       }
       // Of a broken connection, libpq still returns what arrived before.
       guard link.receive() || link.isOpen else { break }
+      // libpq keeps all that it is not asked for.
+      wasNotified = link.takeNotifications() || wasNotified
     }
     return link.nextAnswer()
   }
+
+  static let excessive = "the server sends more than PostgreSQL does"
 
   private static let lost = DatabaseFailure.notSent(
     .noConnection("the server closed the connection"))
@@ -253,6 +280,7 @@ package final class DatabaseConnection: @unchecked Sendable {
   package func waitForNotification(
     or waker: Int32 = -1, until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> Bool {
+    begin(allowing: DatabaseStatement.otherByteCount)
     while true {
       do throws(DatabaseFailure) {
         let link = try openLink()
@@ -260,9 +288,11 @@ package final class DatabaseConnection: @unchecked Sendable {
           wasNotified = false
           return true
         }
-        let outcome = SocketWait.wait(
-          for: link.descriptor, Int32(POLLIN), or: waker, until: deadline)
-        guard outcome == .ready else { return false }
+        switch link.wait(Int32(POLLIN), or: waker, until: deadline) {
+        case .ready: break
+        case .woken, .deadline: return false
+        case .excess, .refused: throw DatabaseFailure.notSent(.otherServer(Self.excessive))
+        }
       } catch {
         close()
         throw error

@@ -18,6 +18,15 @@ package enum DatabaseFailure: Error {
     case noConnection(String)
     /// The server did not show that it is the right one, or offered no TLS.
     case notTrusted(String)
+    /// The process that serves a connection within this machine belongs to a user who may not be
+    /// the server.
+    case wrongPeer(String, user: String)
+    /// The kernel does not say who serves a connection within this machine.
+    case unknownPeer(String)
+    /// The server asked for the password in a form that gives it away.
+    case exposedPassword(String)
+    /// The server closed the connection when it should have checked the password.
+    case brokeOff(String)
     /// The server refused the connection.
     case refused(SQLState)
     /// What answered is not a PostgreSQL that has what this library needs.
@@ -32,6 +41,8 @@ package enum DatabaseFailure: Error {
   package enum Silence {
     case deadline
     case brokenConnection
+    /// The server sent more than the answer can have.
+    case excess
     /// The server ended the connection with this error.
     case ended(SQLState)
     /// The server reported success, and that it may not be one.
@@ -42,13 +53,15 @@ package enum DatabaseFailure: Error {
   package var isRepeatable: Bool {
     switch self {
     case .server(let state): Set.repeatable.contains(state)
-    case .timedOut: false
+    case .timedOut, .noAnswer(.excess): false
     case .noAnswer: true
     case .notSent(let obstacle):
       switch obstacle {
       case .noConnection: true
       case .refused(let state): !state.isIn("28") && state != .noDatabase
-      case .notTrusted, .otherServer, .noPassword, .forkedChild: false
+      case .notTrusted, .wrongPeer, .unknownPeer, .exposedPassword, .brokeOff, .otherServer,
+        .noPassword, .forkedChild:
+        false
       }
     }
   }

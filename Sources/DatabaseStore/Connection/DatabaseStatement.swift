@@ -4,10 +4,26 @@ package struct DatabaseStatement: Sendable {
   /// sent too rarely for that.
   let name: String?
   let text: String
+  /// How many bytes of rows a server may answer with that is what it should be.
+  private let rowsByteCount: Int
 
-  package init(name: String?, text: String) {
+  /// What a server may always send, such as a few rows and notices: 2 MiB.
+  static let otherByteCount = 2 << 20
+
+  /// How many bytes the answer may have.
+  ///
+  /// libpq keeps up to five times as many in memory, for rows
+  /// with small values.
+  var largestByteCount: Int { max(Self.otherByteCount, rowsByteCount + (1 << 18)) }
+
+  /// - Parameters:
+  ///   - name: The name; `nil` for a statement that is sent rarely.
+  ///   - text: The text.
+  ///   - rowsByteCount: How many bytes the rows may have, if there may be many of them.
+  package init(name: String?, text: String, rowsByteCount: Int = 0) {
     self.name = name
     self.text = text
+    self.rowsByteCount = rowsByteCount
   }
 
   /// How statements are sent.

@@ -38,6 +38,10 @@ extension DatabaseFailure.Silence {
     case .ended(let state), .warning(.some(let state)):
       effect == .write ? DatabaseFailure.outcomeUnknown(store, state) : state.storeError(store)
     case _ where effect == .write: DatabaseFailure.outcomeUnknown(store, nil)
+    case .excess:
+      StoreError(
+        .io, store: store, reason: "the server sent more than the answer can have",
+        remedy: "Find out what answers in place of the database")
     case .brokenConnection:
       StoreError(
         .unavailable, store: store, reason: "the connection to the database was lost",
@@ -59,6 +63,29 @@ extension DatabaseFailure.Obstacle {
         .accessDenied, store: store,
         reason: "the server did not prove by TLS that it is the database: \(reason)",
         remedy: "Check the server's certificate, and sslrootcert in the address")
+    case .wrongPeer(let server, let user):
+      StoreError(
+        .accessDenied, store: store,
+        reason: "the server at \(server) is a process of the user \(user), who may not run it",
+        remedy: "If \(user) is to run it, or what forwards to it, add requirepeer=\(user) to the "
+          + "address; otherwise find out who took the server's place")
+    case .unknownPeer(let server):
+      StoreError(
+        .accessDenied, store: store,
+        reason: "the system does not say which user runs the server at \(server)",
+        remedy: "Give the server a certificate, and add sslmode=verify-full to the address, with a "
+          + "host of which the certificate has the name")
+    case .exposedPassword(let reason):
+      StoreError(
+        .accessDenied, store: store,
+        reason: "the server asks for the password in a form that gives it away: \(reason)",
+        remedy: "Set password_encryption to scram-sha-256, set the password again, and write "
+          + "scram-sha-256 in pg_hba.conf; or connect with sslmode=verify-full")
+    case .brokeOff(let reason):
+      StoreError(
+        .unavailable, store: store,
+        reason: "the server closed the connection while it checked the password: \(reason)",
+        remedy: "Look into the server's log, and then try again")
     case .refused(let state): state.storeError(store)
     case .otherServer(let reason):
       StoreError(

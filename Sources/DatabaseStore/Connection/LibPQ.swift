@@ -18,6 +18,9 @@ enum LibPQ {
     _ = unsafe unsafeBitCast(symbol, to: Initialize.self)(withoutExitHandler, nil)
   }()
 
+  /// The version of the library that is there, such as 150018.
+  static var version: Int32 { PQlibVersion() }
+
   /// Returns the keywords and values of a connection string; `nil` when it cannot be parsed.
   static func parse(connectionString text: String) -> [String: String]? {
     guard !text.utf8.contains(0) else { return nil }
@@ -47,7 +50,12 @@ enum LibPQ {
     case failed
   }
 
+  /// What a server may send until a connection is open.
+  private static let connectingByteCount = 1 << 20
+
   private let pointer: OpaquePointer
+  /// What is between libpq and the server, once they are connected.
+  private(set) var wire: ServerWire?
   private let notices = NoticeList()
   private let process = CurrentProcess.identifier
 
@@ -92,22 +100,26 @@ enum LibPQ {
       return
     }
     unsafe PQfinish(pointer)
+    _ = wire?.send()
   }
 
   /// Makes sure that nothing is sent any more, not even what libpq still holds.
   func abandon() {
     guard process == CurrentProcess.identifier, descriptor >= 0 else { return }
+    wire?.abandon()
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
   // MARK: - State
 
-  var descriptor: Int32 { unsafe PQsocket(pointer) }
+  private var descriptor: Int32 { unsafe PQsocket(pointer) }
   /// Whether there is no connection, and will be none.
   var isFailed: Bool { unsafe PQstatus(pointer) == CONNECTION_BAD }
   var isOpen: Bool { unsafe PQstatus(pointer) == CONNECTION_OK }
   /// Whether TLS is being agreed on.
   var isStartingTLS: Bool { unsafe PQstatus(pointer) == CONNECTION_SSL_STARTUP }
+  /// Whether the server has not let the client in.
+  var isLoggingIn: Bool { unsafe PQstatus(pointer) == CONNECTION_AWAITING_RESPONSE }
   var usesTLS: Bool { unsafe PQsslInUse(pointer) == 1 }
   /// Whether no transaction is under way and no answer is awaited.
   var isIdle: Bool { unsafe PQtransactionStatus(pointer) == PQTRANS_IDLE }
@@ -135,6 +147,8 @@ enum LibPQ {
 
   /// Whether the server asked for a password, and there was none.
   var lacksPassword: Bool { unsafe PQconnectionNeedsPassword(pointer) == 1 }
+  /// Whether the server asked for a password.
+  var usesPassword: Bool { unsafe PQconnectionUsedPassword(pointer) == 1 }
 
   // MARK: - Sending
 
@@ -167,16 +181,67 @@ enum LibPQ {
 
   /// Passes what is to be sent to the kernel.
   func flush() -> Progress {
-    switch unsafe PQflush(pointer) {
-    case 0: .done
-    case 1: .needsOutput
-    default: .failed
-    }
+    let status = unsafe PQflush(pointer)
+    guard status >= 0 else { return .failed }
+    let isAllSent = wire?.send() ?? true
+    return status == 0 && isAllSent ? .done : .needsOutput
   }
+
+  // MARK: - Waiting
+
+  /// Waits until libpq can go on with connecting.
+  ///
+  /// - Throws: `notSent` when this process may open no more descriptors.
+  func waitToProceed(
+    _ progress: Progress, until deadline: ContinuousClock.Instant
+  ) throws(DatabaseFailure) -> ServerWire.Outcome {
+    let events = Int32(progress == .needsInput ? POLLIN : POLLOUT)
+    try putWire()
+    guard let wire else {
+      let outcome = SocketWait.wait(for: descriptor, events, until: deadline)
+      try putWire()
+      return outcome == .ready ? .ready : .deadline
+    }
+    if progress == .needsInput { wire.expect(replyToTLS: isStartingTLS) }
+    return wire.wait(events, until: deadline)
+  }
+
+  /// Comes between libpq and the server, and does it again when libpq has begun again.
+  private func putWire() throws(DatabaseFailure) {
+    guard descriptor >= 0, wire?.isBehind(descriptor) != true else { return }
+    wire = try ServerWire.between(descriptor)
+    wire?.begin(allowing: Self.connectingByteCount)
+  }
+
+  /// Begins an operation for which the server may send a number of bytes.
+  func begin(allowing byteCount: Int) { wire?.begin(allowing: byteCount) }
+
+  /// The number of bytes that the server has sent in this operation.
+  var receivedByteCount: Int { wire?.receivedByteCount ?? 0 }
+
+  /// Waits until libpq can go on.
+  func wait(
+    _ events: Int32, or waker: Int32 = -1, until deadline: ContinuousClock.Instant
+  ) -> ServerWire.Outcome {
+    wire?.wait(events, or: waker, until: deadline) ?? .ready
+  }
+
+  /// Whether something has arrived, or the server has closed the connection.
+  var hasInput: Bool { wire?.hasInput ?? true }
+  /// Whether the server sends nothing any more.
+  var isEnding: Bool { wire?.isEnding ?? true }
 
   // MARK: - Receiving
 
-  /// Takes what has arrived; returns whether the connection still works.
+  /// Takes a piece of what has arrived, without waiting; returns whether the connection still
+  /// works.
+  func receiveArrived() -> Bool {
+    guard let wire else { return false }
+    if !wire.hasPassedInput, wire.receive() != .ready { return false }
+    return receive()
+  }
+
+  /// Takes what has been passed on; returns whether the connection still works.
   func receive() -> Bool { unsafe PQconsumeInput(pointer) == 1 }
 
   /// Whether the next answer has not arrived completely.

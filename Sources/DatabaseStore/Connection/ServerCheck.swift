@@ -58,6 +58,8 @@ extension DatabaseConnection {
         DatabaseStatement(name: nil, text: text), as: .read, until: deadline)
     } catch .noAnswer(.deadline) {
       throw .timedOut
+    } catch .noAnswer(.excess) {
+      throw .notSent(.otherServer(DatabaseConnection.excessive))
     } catch .noAnswer(.ended(let state)) {
       throw .notSent(.refused(state))
     } catch .noAnswer {

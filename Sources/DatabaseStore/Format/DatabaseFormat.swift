@@ -9,4 +9,7 @@ package enum DatabaseFormat {
   package static let largestChangeCount = 1000
   /// The most bytes of sealed names and values in one change: 16 MiB.
   package static let largestChangeByteCount = 16 << 20
+  /// The number of rows that a reader asks for at once: with the longest names they have 12 MB, and
+  /// an answer takes up to five times as much memory as its bytes.
+  static let pageCount = 700
 }

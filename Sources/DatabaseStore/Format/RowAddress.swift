@@ -33,6 +33,29 @@ package struct RowAddress: Hashable, Sendable {
   }
 }
 
+/// The order of a list, which is that of the primary key: PostgreSQL compares bytes without a sign,
+/// and `place` with one.
+extension RowAddress: Comparable {
+  package static func < (left: RowAddress, right: RowAddress) -> Bool {
+    if left.namespace != right.namespace { return left.namespace < right.namespace }
+    if left.place != right.place { return left.place.number < right.place.number }
+    return left.tag.bytes.precedes(right.tag.bytes)
+  }
+}
+
+extension NamespaceHash: Comparable {
+  package static func < (left: NamespaceHash, right: NamespaceHash) -> Bool {
+    left.bytes.precedes(right.bytes)
+  }
+}
+
+extension Bytes16 {
+  /// Whether the bytes come first in the order of `bytea`; each half begins with its lowest byte.
+  fileprivate func precedes(_ other: Bytes16) -> Bool {
+    (low.byteSwapped, high.byteSwapped) < (other.low.byteSwapped, other.high.byteSwapped)
+  }
+}
+
 /// Where the lease of a name lies: the primary key of the table `lease`.
 package struct LeaseAddress: Hashable, Sendable {
   package let place: Place

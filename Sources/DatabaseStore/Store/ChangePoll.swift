@@ -32,7 +32,7 @@ struct ChangePoll {
   /// The rows that were changed; `nil` when they are not known, or too many.
   let rows: [SealedRow]?
 
-  private static let largestCount = 1000
+  private static let largestCount = DatabaseFormat.pageCount
 
   static func statement(_ schema: String) -> DatabaseStatement {
     let read = ReadColumns(of: "i.")
@@ -55,7 +55,7 @@ struct ChangePoll {
           ORDER BY xid LIMIT \(largestCount + 1)
         ) i ON true
         ORDER BY i.xid
-        """)
+        """, rowsByteCount: (largestCount + 1) * (ReadColumns.largestNamedRowByteCount + 80))
   }
 
   /// Looks for changes.

@@ -3,11 +3,11 @@ public import SessionToolsBase
 
 extension SealedDatabaseStore {
   private static let excerptCount = 100
-  private static let excerptByteCount: Int64 = 4 << 20
+  static let excerptByteCount = 4 << 20
 
   /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
   ///
-  /// Blocks for a round trip for each 1,000 keys. Above 1,000 it is not one moment that is read:
+  /// Blocks for a round trip for each 700 keys. Above 700 it is not one moment that is read:
   /// what is changed meanwhile may be in it or not.
   ///
   /// - Throws: As ``value(for:)``; `timedOut` when one page takes too long.
@@ -32,7 +32,7 @@ extension SealedDatabaseStore {
     try StoreListing(pages())
   }
 
-  /// Returns the same in pages of 1,000, each of which takes one round trip.
+  /// Returns the same in pages of 700, each of which takes one round trip.
   ///
   /// - Throws: As ``listing()``.
   package func pages() throws(StoreError) -> any StorePages { try NamePages(of: self) }
@@ -60,7 +60,7 @@ extension SealedDatabaseStore {
   ) throws(StoreError) -> [SecretBytes?] {
     let known = addresses.map { versions[$0] }
     var parameters = StatementParameters(addresses)
-    parameters.append(Self.excerptByteCount)
+    parameters.append(Int64(Self.excerptByteCount))
     let answer = try database.read(database.statements.values, parameters, until: deadline)
     var values = [SecretBytes?](repeating: nil, count: asked.count)
     var isFound = [Bool](repeating: false, count: asked.count)

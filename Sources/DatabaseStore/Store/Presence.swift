@@ -2,17 +2,15 @@ import SealedStore
 package import SessionToolsBase
 
 extension SealedDatabaseStore {
-  private static let presenceCount = 1000
-
   /// Returns which of some keys have items, without reading their values.
   ///
-  /// Blocks for a round trip for each 1,000 keys.
+  /// Blocks for a round trip for each 700 keys.
   ///
   /// - Throws: As ``value(for:)``, also when only one of the items is damaged.
   package func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey> {
     var present: Set<StoreKey> = []
-    for start in stride(from: 0, to: keys.count, by: Self.presenceCount) {
-      let asked = Array(keys[start..<min(start + Self.presenceCount, keys.count)])
+    for start in stride(from: 0, to: keys.count, by: DatabaseFormat.pageCount) {
+      let asked = Array(keys[start..<min(start + DatabaseFormat.pageCount, keys.count)])
       let deadline = database.deadline
       let addresses = try self.keys.use { keys throws(StoreError) in
         try asked.map { key throws(StoreError) in try keys.address(of: key) }

@@ -9,7 +9,6 @@ struct Resealer {
   private let store: SealedDatabaseStore
   private let epoch: Epoch
 
-  private static let scanCount = 1000
   private static let pageCount = 500
   private static let pageByteCount: Int64 = 8 << 20
 
@@ -54,12 +53,14 @@ struct Resealer {
   }
 
   private func scan(after last: RowAddress?) throws(StoreError) -> [Found] {
-    var parameters = StatementParameters(last ?? .first)
-    parameters.append(Int64(Self.scanCount))
+    let last = last ?? .first
+    var parameters = StatementParameters(last)
+    parameters.append(Int64(DatabaseFormat.pageCount))
     let answer = try database.read(
       database.statements.scan, parameters, until: database.deadline)
-    return try (0..<answer.rowCount).map { number throws(StoreError) in
-      guard let address = answer.address(number),
+    let addresses = try store.addresses(in: answer, after: last)
+    return try addresses.enumerated().map { number, address throws(StoreError) in
+      guard
         let epoch = answer.integer(Int32.self, number, 3).flatMap({ Epoch($0) }),
         let byteCount = answer.integer(Int64.self, number, 4),
         // No writer makes a row that is larger than a page.

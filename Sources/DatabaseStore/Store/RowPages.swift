@@ -2,12 +2,20 @@ import SealedStore
 import SessionToolsBase
 
 /// The rows of a store, or of one namespace, page by page, with their names opened.
+///
+/// The rows of removed items are read too, even when they are not returned: a server that chose
+/// among the rows by a column that no one has opened could hide items by changing that column.
 struct RowPages {
   /// A row with its name.
   struct Row {
     let fields: RowFields
     /// The name, or why it is not known.
     var opened: Result<StoreKey, StoreError>
+
+    /// Whether a writer has removed the item: the sealing of the name binds it.
+    fileprivate var isRemoval: Bool {
+      if case .success = opened { fields.isGone } else { false }
+    }
   }
 
   private let store: SealedDatabaseStore
@@ -17,8 +25,12 @@ struct RowPages {
   private var reader = CanonicalKeyReader()
   /// The end of the page before; `nil` after the last page.
   private var end: RowAddress?
+  /// The number of rows, since the last one that opens, that do not.
+  private var unopenedCount = 0
 
-  private static let pageCount: Int64 = 1000
+  /// More rows than these that do not open, one after the other, end a list: a server could invent
+  /// them without an end.
+  private static let largestUnopenedCount = 100_000
 
   /// - Parameters:
   ///   - namespace: The namespace, whose hash another one may have by chance; `nil` for all rows.
@@ -42,7 +54,8 @@ struct RowPages {
 
   /// Reads the next page; `nil` behind the last one.
   ///
-  /// - Throws: As a list; `corrupt` for a row that cannot even be told from others.
+  /// - Throws: As a list; `corrupt` for a row that cannot even be told from others, and for rows
+  ///   that are not those after the page before.
   mutating func next() throws(StoreError) -> [Row]? {
     guard let end else { return nil }
     let deadline = store.database.deadline
@@ -57,8 +70,12 @@ struct RowPages {
     for (number, row) in page.enumerated() where store.seemsOlder(row.fields) {
       page[number].opened = confirmed(row.opened)
     }
-    self.end = page.count == Self.pageCount ? page.last?.fields.address : nil
-    return page
+    self.end = page.count == DatabaseFormat.pageCount ? page.last?.fields.address : nil
+    for row in page {
+      if case .success = row.opened { unopenedCount = 0 } else { unopenedCount += 1 }
+    }
+    guard unopenedCount <= Self.largestUnopenedCount else { throw store.corrupt(nil) }
+    return withRemovals ? page : page.filter { !$0.isRemoval }
   }
 
   private mutating func read(
@@ -69,16 +86,19 @@ struct RowPages {
     parameters.append(first.bytes)
     parameters.append(last.bytes)
     parameters.append(end)
-    parameters.append(withRemovals)
-    parameters.append(Self.pageCount)
+    parameters.append(Int64(DatabaseFormat.pageCount))
     let answer = try database.read(database.statements.page, parameters, until: deadline)
+    let addresses = try store.addresses(in: answer, after: end)
+    guard addresses.allSatisfy({ first <= $0.namespace && $0.namespace <= last }) else {
+      throw store.corrupt(nil)
+    }
     return try store.keys.use { keys throws(StoreError) in
       let opener = RowOpener(keys: keys, of: database.name)
       var rows: [Row] = []
-      for number in 0..<answer.rowCount {
-        guard let address = answer.address(number),
-          let row = answer.sealedRow(number, from: 3, at: address, .name)
-        else { throw store.corrupt(nil) }
+      for (number, address) in addresses.enumerated() {
+        guard let row = answer.sealedRow(number, from: 3, at: address, .name) else {
+          throw store.corrupt(nil)
+        }
         rows.append(Row(fields: row.fields, opened: open(row, opener)))
       }
       return rows
@@ -109,6 +129,22 @@ struct RowPages {
 }
 
 extension SealedDatabaseStore {
+  /// Returns the addresses of the rows of a page.
+  ///
+  /// - Throws: `corrupt` when there are more than a page has, or they do not ascend from the end of
+  ///   the page before: a server that repeats rows would otherwise be read without an end.
+  func addresses(
+    in answer: DatabaseAnswer, after end: RowAddress
+  ) throws(StoreError) -> [RowAddress] {
+    guard answer.rowCount <= DatabaseFormat.pageCount else { throw corrupt(nil) }
+    var last = end
+    return try (0..<answer.rowCount).map { number throws(StoreError) in
+      guard let address = answer.address(number), last < address else { throw corrupt(nil) }
+      last = address
+      return address
+    }
+  }
+
   /// Counts the rows for a progress, with those of removed items; about 0.1 s for a million.
   ///
   /// More than ten million are an estimate. When even that takes too long, the number is 0: what

@@ -46,7 +46,8 @@ struct StoreStatements: Sendable {
     self.schema = schema
     header = DatabaseStatement(
       name: "header",
-      text: "SELECT format, number, least_epoch, \(ReadColumns().header) FROM \(schema).header")
+      text: "SELECT format, number, least_epoch, \(ReadColumns().header) FROM \(schema).header",
+      rowsByteCount: DatabaseHeader.largestByteCount)
     replaceHeader = DatabaseStatement(
       name: nil,
       text: """
@@ -56,18 +57,27 @@ struct StoreStatements: Sendable {
     confirmHeader = DatabaseStatement(
       name: nil,
       text: "UPDATE \(schema).header SET number = number WHERE number \(SQL.equals) $1")
-    value = DatabaseStatement(name: "value", text: Self.row(of: ReadColumns().value, schema))
+    value = DatabaseStatement(
+      name: "value", text: Self.row(of: ReadColumns().value, schema),
+      rowsByteCount: RowOpener.largestValueByteCount)
     name = DatabaseStatement(name: "name", text: Self.row(of: ReadColumns().name, schema))
-    names = DatabaseStatement(name: "names", text: Self.names(schema))
-    values = DatabaseStatement(name: "values", text: Self.values(schema))
-    page = DatabaseStatement(name: "page", text: Self.page(schema))
+    names = DatabaseStatement(
+      name: "names", text: Self.names(schema),
+      rowsByteCount: DatabaseFormat.pageCount * ReadColumns.largestNamedRowByteCount)
+    values = DatabaseStatement(
+      name: "values", text: Self.values(schema),
+      rowsByteCount: SealedDatabaseStore.excerptByteCount + RowOpener.largestValueByteCount)
+    page = DatabaseStatement(
+      name: "page", text: Self.page(schema),
+      rowsByteCount: DatabaseFormat.pageCount * ReadColumns.largestNamedRowByteCount)
     look = DatabaseStatement(name: "look", text: Self.look(schema))
     write = DatabaseStatement(name: "write", text: Self.write(schema))
     replace = DatabaseStatement(name: "replace", text: Self.replace(schema))
     add = DatabaseStatement(name: "add", text: Self.add(schema))
     scan = DatabaseStatement(name: "scan", text: Self.scan(schema))
     count = DatabaseStatement(name: nil, text: Self.count(schema))
-    rows = DatabaseStatement(name: "rows", text: Self.rows(schema))
+    rows = DatabaseStatement(
+      name: "rows", text: Self.rows(schema), rowsByteCount: 12 << 20)
     reseal = DatabaseStatement(name: "reseal", text: Self.reseal(schema))
     changesUnderWay = DatabaseStatement(name: nil, text: Self.changesUnderWay(schema))
     confirm = DatabaseStatement(
@@ -144,15 +154,15 @@ struct StoreStatements: Sendable {
   /// Reads the rows that follow an address.
   ///
   /// `$1`, `$2`: the first and the last namespace. `$3` to `$5`: the address before the page.
-  /// `$6`: whether removals are read, too. `$7`: the number of rows.
+  /// `$6`: the number of rows.
   private static func page(_ schema: String) -> String {
     let read = ReadColumns()
     return """
       SELECT \(read.ns), place, \(read.tag), version, epoch, gone, \(read.write),
         \(read.nonce), \(read.name) FROM \(schema).item
       WHERE ns \(SQL.isAtLeast) $1 AND ns \(SQL.isAtMost) $2
-        AND (ns, place, tag) \(SQL.isAbove) ($3, $4, $5) AND ($6 OR NOT gone)
-      ORDER BY ns, place, tag LIMIT $7
+        AND (ns, place, tag) \(SQL.isAbove) ($3, $4, $5)
+      ORDER BY ns, place, tag LIMIT $6
       """
   }
 
@@ -355,6 +365,10 @@ struct ReadColumns {
 
   /// The length of a hash and of a write identifier.
   private static let hashByteCount = 16
+
+  /// What the row of an item with its name takes in an answer: 160 bytes are more than all other
+  /// columns have, with the length of each.
+  static let largestNamedRowByteCount = RowOpener.largestNameByteCount + 160
 
   init(of table: String = "") {
     self.table = table

@@ -35,7 +35,8 @@ struct ConnectionOptions: ParsableArguments {
   var passwordFile: String?
 
   @Flag(
-    name: .long, help: "Allow an sslmode in the address with which a password may be read.")
+    name: .long,
+    help: "Allow an sslmode in the address with which others may read what is sent, or answer.")
   var allowPlaintext = false
 
   @Option(

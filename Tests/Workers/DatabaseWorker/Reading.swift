@@ -20,7 +20,7 @@ func readEverything() throws {
   say("\(keyCount) \(valueCount) \(try peakOfMemory())")
 }
 
-private func peakOfMemory() throws -> Int {
+func peakOfMemory() throws -> Int {
   let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
   guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
     let number = line.split(whereSeparator: { !$0.isNumber }).first.flatMap({ Int($0) })

@@ -16,6 +16,8 @@ import SessionToolsBase
 //   count STORE                  counts up until its input ends, with exclusive access
 //   put STORE                    puts increasing numbers until its input ends
 //   history STORE CLIENT OUTPUT  makes random operations until its input ends
+//   judge STORE ROUNDS           reads items again and again, and reports what was not right
+//   ask ADDRESS TIME             connects and runs a statement in so many milliseconds
 //   exit STORE                   exits while its threads open and close connections
 //   renew STORE URL FIRST COUNT STOP
 //                                asks for a valid token of users, and stops at a moment
@@ -72,6 +74,8 @@ do {
   case "count": try countUntilInputEnds()
   case "put": try putUntilInputEnds()
   case "history": try recordHistory()
+  case "judge": try judge()
+  case "ask": try askOnce()
   case "exit": exitWhileConnecting()
   case "renew": try await renew()
   default: fail("there is no command \(argument(0))")
