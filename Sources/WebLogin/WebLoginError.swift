@@ -153,7 +153,8 @@ extension WebLoginError.Code {
   public static let answerTimedOut = WebLoginError.Code("answerTimedOut")
   /// The server's certificate is not trusted: a retry does not help.
   public static let untrusted = WebLoginError.Code("untrusted")
-  /// No secure connection was made, such as because the server speaks no TLS: a retry does not help.
+  /// No secure connection was made, such as because the server speaks no TLS: a retry does not
+  /// help.
   public static let insecure = WebLoginError.Code("insecure")
   /// The proxy that the environment names could not be reached, or did not answer: try again.
   public static let proxyUnreachable = WebLoginError.Code("proxyUnreachable")

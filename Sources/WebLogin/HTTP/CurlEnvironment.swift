@@ -39,6 +39,8 @@ struct CurlEnvironment {
   struct Proxy {
     /// Its host and port, without a user and a password, and the variable that names it.
     let description: String
+    /// Whether the variable is an address at all.
+    let hasHost: Bool
     let port: Int
     /// Whether it answers requests to connect with a status, as no SOCKS proxy does.
     let hasStatus: Bool
@@ -59,10 +61,10 @@ struct CurlEnvironment {
     let port = url?.port ?? (scheme == "https" ? 443 : 1080)
     // What stands for the host may be a password: the value may be no address, and a `/` or a `#`
     // in a password ends the address in front of the `@`.
-    let isClear = url?.user != nil || !value.contains("@")
-    let address = isClear ? url?.host.map { "\($0):\(port), " } ?? "" : ""
+    let host = url?.user != nil || !value.contains("@") ? url?.host : nil
+    let address = host.map { "\($0):\(port), " } ?? ""
     return Proxy(
-      description: "the proxy (\(address)from \(name))", port: port,
+      description: "the proxy (\(address)from \(name))", hasHost: host != nil, port: port,
       hasStatus: ["http", "https"].contains(scheme))
   }
 }

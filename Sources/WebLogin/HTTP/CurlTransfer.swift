@@ -79,8 +79,8 @@ import Synchronization
       guard let value else { continue }
       for option in options { unsafe check(session_tools_curl_set_text(handle, option, value)) }
     }
-    // Some servers compress what they answer whether a client wants it or not. Nothing is asked for,
-    // and every coding that libcurl knows is decoded.
+    // Some servers compress what they answer whether a client wants it or not. Nothing is asked
+    // for, and every coding that libcurl knows is decoded.
     unsafe check(session_tools_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "identity"))
     // libcurl repeats a request over a reused connection that turns out to be closed, which would
     // spend a refresh token twice.
@@ -189,6 +189,8 @@ import Synchronization
       && (port != request.url.port ?? 443 || !environment.hasExceptions)
     switch (code, proxy) {
     case (CURLE_COULDNT_RESOLVE_HOST, _): return (.nameNotFound, "the server's name was not found")
+    case (CURLE_COULDNT_RESOLVE_PROXY, let proxy?) where !proxy.hasHost:
+      return (.proxyRefused, "\(proxy.description) has no valid address")
     case (CURLE_COULDNT_RESOLVE_PROXY, let proxy):
       return (.proxyUnreachable, "the name of \(proxy?.description ?? "the proxy") was not found")
     case (CURLE_SSL_CACERT_BADFILE, _), (CURLE_SSL_CRL_BADFILE, _):
@@ -220,6 +222,7 @@ import Synchronization
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
       return (.untrusted, detail(code))
     case CURLE_COULDNT_CONNECT: return (.noResponse, systemReason(code))
+    case CURLE_SSL_CLIENTCERT: return (.insecure, detail(code))
     case CURLE_SSL_CONNECT_ERROR:
       // OpenSSL's own errors are of what the server sent; others are of the connection.
       let detail = detail(code)

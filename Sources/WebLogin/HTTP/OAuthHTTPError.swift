@@ -51,7 +51,8 @@ extension OAuthHTTPError.Code {
   public static let nameNotFound = OAuthHTTPError.Code("nameNotFound")
   /// The server's certificate is not trusted: a retry does not help.
   public static let untrusted = OAuthHTTPError.Code("untrusted")
-  /// No secure connection was made, such as because the server speaks no TLS: a retry does not help.
+  /// No secure connection was made, such as because the server speaks no TLS: a retry does not
+  /// help.
   public static let insecure = OAuthHTTPError.Code("insecure")
   /// The proxy that the environment names could not be reached, or did not answer.
   public static let proxyUnreachable = OAuthHTTPError.Code("proxyUnreachable")

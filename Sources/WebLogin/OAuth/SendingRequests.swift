@@ -85,8 +85,8 @@ extension WebLoginError {
     case OAuthHTTPError.proxyRefused?:
       (code, reason, remedy) = (
         .proxyRefused, "\(server) was not reached\(cause)",
-        "Check that variable, where a user and a password are written in front of the host, or ask "
-          + "those who run the proxy"
+        "Check that variable, where a user and a password are written, percent-encoded, in front "
+          + "of the host, or ask those who run the proxy"
       )
     default:
       (code, reason, remedy) = (

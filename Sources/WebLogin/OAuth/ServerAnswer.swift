@@ -82,7 +82,7 @@ struct ServerAnswer {
   private var misplaced: WebLoginError? {
     let fault: String? =
       switch status {
-      case 301, 308: "\(place) has moved (status \(status)), and no tokens are sent to where"
+      case 301, 308: "\(place) has moved (status \(status)); no tokens are sent to another address"
       case 404, 405, 410, 415: "there is no such service at \(place) (status \(status))"
       default: nil
       }
@@ -95,12 +95,16 @@ struct ServerAnswer {
     case .fields where !isSuccess: incomplete("does not say what is wrong in a way known here")
     case .fields: incomplete("has nothing that was asked for")
     case .otherJSON: incomplete("is JSON, but not an object")
-    case .nothing: invalid("is empty (status \(status))")
-    case .other where (300..<400).contains(status):
+    case .nothing where (400...403).contains(status): incomplete("does not say what is wrong")
+    case .nothing where !isRedirect: invalid("is empty (status \(status))")
+    case .nothing,
+      .other where isRedirect:
       invalid("sends to another address (status \(status)), which gets no tokens")
     case .other: invalid("is not from an authorization server (status \(status), not JSON)")
     }
   }
+
+  private var isRedirect: Bool { (300..<400).contains(status) }
 
   private func invalid(_ fault: String) -> WebLoginError {
     WebLoginError(
