@@ -118,7 +118,8 @@ import Testing
     // A secret in what libcurl says, or in what only looks like a host and a port.
     for value in [
       "foo://user:pa55@127.0.0.1:9", "http://user:pa55@[::1", "http://user:55/pa55@127.0.0.1:9",
-      "http://55#pa55@127.0.0.1:9", "pa55 word",
+      "http://55#pa55@127.0.0.1:9", "http://user:55@pa55@127.0.0.1:9", "http://127.0.0.1:70000",
+      "pa55 word",
     ] {
       try expectProxy(value, 1, ["the proxy"])
       let secret = try tool.run(

@@ -61,7 +61,8 @@ struct CurlEnvironment {
     let port = url?.port ?? (scheme == "https" ? 443 : 1080)
     // What stands for the host may be a password: the value may be no address, and a `/` or a `#`
     // in a password ends the address in front of the `@`.
-    let host = url?.user != nil || !value.contains("@") ? url?.host : nil
+    let isClear = value.count { $0 == "@" } == (url?.user == nil ? 0 : 1) && port <= 65_535
+    let host = isClear ? url?.host : nil
     let address = host.map { "\($0):\(port), " } ?? ""
     return Proxy(
       description: "the proxy (\(address)from \(name))", hasHost: host != nil, port: port,
