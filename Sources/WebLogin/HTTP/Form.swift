@@ -15,17 +15,21 @@ package enum Form {
   /// Decodes the fields of a query as browsers do (WHATWG URL Standard, section 5.1): a `%` without
   /// two digits stands for itself, and bytes that are not UTF-8 for U+FFFD.
   ///
-  /// A field that is not needed, such as a description in Latin-1, must not cost those that are. Of
-  /// fields with the same name, the first one counts.
+  /// A field that is not needed, such as a description in Latin-1, must not cost those that are. A
+  /// name with several values has none, because readers differ in which one they take.
   package static func decode(_ query: some StringProtocol) -> [String: String] {
     var fields: [String: String] = [:]
+    var ambiguous: Set<String> = []
     for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
       let parts = pair.split(
         separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       let name = decodePart(parts[0])
-      if fields[name] == nil { fields[name] = parts.dropFirst().first.map(decodePart) ?? "" }
+      let value = parts.dropFirst().first.map(decodePart) ?? ""
+      if let other = fields.updateValue(value, forKey: name), other != value {
+        ambiguous.insert(name)
+      }
     }
-    return fields
+    return fields.filter { !ambiguous.contains($0.key) }
   }
 
   private static func decodePart(_ part: some Collection<UInt8>) -> String {

@@ -85,8 +85,8 @@ final class CallbackJudge: Sendable {
       return .failure(
         WebLoginError(
           .incompleteResponse,
-          "the browser came back from \(PlainText.shown(server.issuer)) with neither a code nor an "
-            + "error", remedy: "Report it to those who run the server"))
+          "the browser came back from \(PlainText.shown(server.issuer)) with neither one code nor "
+            + "one error", remedy: "Report it to those who run the server"))
     }
   }
 
