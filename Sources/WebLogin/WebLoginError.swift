@@ -75,11 +75,12 @@ public struct WebLoginError: Error, Sendable {
   }
 
   /// Sources: RFC 6749, section 5.2; OpenID Connect Core, section 3.1.2.6; RFC 6750, section 3.1;
-  /// and the documentation of GitHub, Slack and Auth0.
+  /// and the documentation of GitHub, Slack, Auth0 and Supabase.
   private static let loginRefusals: Set = [
     "invalid_grant", "invalid_token", "interaction_required", "login_required", "consent_required",
     "account_selection_required", "mfa_required", "bad_refresh_token", "invalid_refresh_token",
-    "expired_token", "token_expired", "token_revoked",
+    "expired_token", "token_expired", "token_revoked", "refresh_token_not_found",
+    "refresh_token_already_used", "session_not_found", "session_expired",
   ]
 
   /// Returns the error with a credential to store.
@@ -135,8 +136,8 @@ extension WebLoginError.Code {
   /// The server has no metadata where it should be: check the issuer, or give the server's
   /// addresses.
   public static let noMetadata = WebLoginError.Code("noMetadata")
-  /// The server names no usable address for this kind of login: choose the other kind, or give the
-  /// address.
+  /// The server names no usable address for this kind of login, or there is nothing at the address:
+  /// choose the other kind, or give the address.
   public static let missingEndpoint = WebLoginError.Code("missingEndpoint")
   /// The server does not support S256, or issues tokens that are not bearer tokens.
   public static let unsupported = WebLoginError.Code("unsupported")
@@ -152,7 +153,10 @@ extension WebLoginError.Code {
   public static let answerTimedOut = WebLoginError.Code("answerTimedOut")
   /// The server's certificate is not trusted: a retry does not help.
   public static let untrusted = WebLoginError.Code("untrusted")
-  /// The proxy that the environment names could not be reached: try again.
+  /// No secure connection was made, such as because the server speaks no TLS: a retry does not
+  /// help.
+  public static let insecure = WebLoginError.Code("insecure")
+  /// The proxy that the environment names could not be reached, or did not answer: try again.
   public static let proxyUnreachable = WebLoginError.Code("proxyUnreachable")
   /// The proxy refused, such as because it asks for a password: a retry does not help.
   public static let proxyRefused = WebLoginError.Code("proxyRefused")
@@ -210,6 +214,8 @@ extension WebLoginError {
   public static let answerTimedOut = Code.answerTimedOut
   /// The code ``Code/untrusted``.
   public static let untrusted = Code.untrusted
+  /// The code ``Code/insecure``.
+  public static let insecure = Code.insecure
   /// The code ``Code/proxyUnreachable``.
   public static let proxyUnreachable = Code.proxyUnreachable
   /// The code ``Code/proxyRefused``.

@@ -147,6 +147,18 @@ import WebLogin
     #expect(sent.now == 1)
   }
 
+  @Test(arguments: [OAuthHTTPError.noResponse, .timedOut])
+  func `that broke off behind the tokens is kept`(_ code: OAuthHTTPError.Code) async throws {
+    let client = try client { _ in
+      var error = OAuthHTTPError(code, status: 200, reason: "the rest is missing")
+      error.received = OAuthHTTPResponse(200, #"{"access_token": "new", "refresh_token": "RT2"}"#)
+      throw error
+    }
+    let old = OAuthCredential(accessToken: "old", refreshToken: "RT1", expirationDate: nil)
+    let new = try await client.refresh(old)
+    #expect(new.accessToken == "new" && new.refreshToken == "RT2")
+  }
+
   @Test func `with half of the tokens keeps an access token that is still valid`() async throws {
     let client = try client { _ in OAuthHTTPResponse(200, #"{"refresh_token": "RT2"}"#) }
     let session = UserSession(

@@ -58,6 +58,59 @@ extension `one at a time` {
       #expect(try await ending.value.accessToken == "4+7 1")
     }
 
+    /// A field that is not needed must not leave the login waiting.
+    @Test(arguments: [
+      "code=7&error=", "code=7&error=&error_description=", "code=7&code=7",
+      "code=7&iss=https://a.example",
+      "scope=a&scope=b&code=7", "note=100%&code=7", "%zz&code=7", "city=K%F6ln&code=7",
+      "&&code=7&",
+    ])
+    func `accepts a callback whatever else it has`(_ query: String) async throws {
+      let ending = Task { try await login.start() }
+      let address = try await browser.address()
+      let target = "/callback?\(query)&state=\(address.state)"
+      #expect(try await Stranger.get(target, from: address.port).hasPrefix("HTTP/1.1 200 "))
+      #expect(try await ending.value.accessToken == "7")
+    }
+
+    @Test(
+      arguments: [
+        ("error=access_denied&error_description=refus%E9", .denied, "access_denied"),
+        ("error=access_denied&code=", .denied, "access_denied"),
+        ("error=access_denied&code=7", .denied, "access_denied"),
+        ("error=invalid_scope", .denied, "Ask for scopes"),
+        ("error=temporarily_unavailable", .unavailable, "a.example cannot answer now"),
+        ("error=server_error", .unavailable, "a.example cannot answer now"),
+        ("session_state=1", .incompleteResponse, "neither one code nor one error"),
+        ("code=7&code=8", .incompleteResponse, "neither one code nor one error"),
+        ("code=&error=", .incompleteResponse, "neither one code nor one error"),
+      ] as [(String, WebLoginError.Code, String)])
+    func `ends the login at once for any answer with the state`(
+      _ query: String, _ code: WebLoginError.Code, _ text: String
+    ) async throws {
+      let ending = Task { try await login.start() }
+      let address = try await browser.address()
+      _ = try await Stranger.get("/callback?\(query)&state=\(address.state)", from: address.port)
+      let error = await #expect(throws: WebLoginError.self) { try await ending.value }
+      #expect(error?.code == code)
+      #expect("\(try #require(error))".contains(text), "\(String(describing: error))")
+    }
+
+    /// Browsers leave out the port of plain http.
+    @Test func `may be 80`() async throws {
+      guard geteuid() == 0 else { return }
+      var login = login
+      login.redirectPort = 80
+      let ending = Task { [login] in try await login.start() }
+      let address = try await browser.address()
+      let target = "/callback?state=\(address.state)&code=1"
+      for (host, status) in [("localhost", 400), ("127.0.0.1:8", 400), ("127.0.0.1", 200)] {
+        let request = "GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n"
+        #expect(try await Stranger.send(request, to: 80).hasPrefix("HTTP/1.1 \(status) "))
+      }
+      #expect(try await ending.value.accessToken == "1")
+    }
+
     /// With the state, so that no one but the person's browser can end a login.
     @Test(arguments: ["&iss=https://a.example/", "&iss=https://b.example", "&iss=", "&iss=%1b[2J"])
     func `ends the login for the answer of another issuer, and shows both`(

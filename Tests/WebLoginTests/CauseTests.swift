@@ -64,6 +64,11 @@ import Testing
     // Nothing listens there.
     try expect(
       "https://127.0.0.1:9", [:], 11, ["127.0.0.1:9 could not be reached: Connection refused"])
+    try expect("https://[::1]:9", [:], 11, ["[::1]:9 could not be reached"])
+    // A proxy without TLS.
+    try expect(
+      proxy(.lostProxy).replacing("http:", with: "https:"), [:], 1,
+      ["no secure connection to 127.0.0.1:", "wrong version number"])
     try expect(
       "http://127.0.0.1:9", [:], 11, ["127.0.0.1:9 could not be reached: Connection refused"])
   }
@@ -110,6 +115,22 @@ import Testing
       "session-tools login --issuer \(good) --client-id app --store store --service mail",
       environment: [variable: "http://user:pa55@127.0.0.1:9"])
     #expect(!secret.complaint.contains("pa55"))
+    // A secret in what libcurl says, or in what only looks like a host and a port.
+    for value in [
+      "foo://user:pa55@127.0.0.1:9", "http://user:pa55@[::1", "http://user:55/pa55@127.0.0.1:9",
+      "http://55#pa55@127.0.0.1:9", "http://user:55@pa55@127.0.0.1:9", "http://127.0.0.1:70000",
+      "pa55 word",
+    ] {
+      try expectProxy(value, 1, ["the proxy"])
+      let secret = try tool.run(
+        "session-tools login --issuer \(good) --client-id app --store store --service mail",
+        environment: [variable: value])
+      #expect(!secret.complaint.contains("55,") && !secret.complaint.contains("pa55"))
+    }
+    // A proxy that speaks something else, or is not trusted.
+    try expectProxy(
+      "https://127.0.0.1:\(ports[3])", 1, ["the proxy (127.0.0.1:\(ports[3])", "did not connect"])
+    try expectProxy(good, 1, ["the proxy (localhost:\(ports[0])", "issuer certificate"])
     // What no proxy is asked for is not blamed on one.
     try expect(
       good, [variable: "http://127.0.0.1:9", "NO_PROXY": "localhost"], 1, ["is not trusted: "])

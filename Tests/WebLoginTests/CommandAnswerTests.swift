@@ -37,6 +37,45 @@ import Testing
     #expect(try server.run("token").text == "AT2\n")
   }
 
+  @Test func `gives the command with every option that the login needs`() throws {
+    let free = try freePort()
+    let options =
+      "--scope mail --redirect-path /back --port \(free) --localhost --parameter 'audience=https://b'"
+    #expect(try server.logIn(options).status == 0)
+    try server.answer("token", #"{"error": "login_required"}"#, status: 400)
+    #expect(try server.run("token").complaint.contains("\(options) --store"))
+    #expect(try server.logIn("--device").status == 1)
+    try server.answer("token", #"{"access_token": "AT2", "expires_in": 0.001}"#)
+    #expect(try server.logIn("--device").status == 0)
+    #expect(try server.run("token").complaint.contains("--client-id app --device --store"))
+  }
+
+  @Test func `does not wait longer for another device than the person wants`() throws {
+    try server.answer("token", #"{"error": "authorization_pending"}"#, status: 400)
+    let outcome = try server.logIn("--device --wait 1.5")
+    #expect(outcome.status == 1 && outcome.complaint.contains("not finished in time"))
+  }
+
+  /// What only a login can be told is no advice for another command.
+  @Test func `gives no advice that a command does not take`() throws {
+    #expect(try server.logIn().status == 0)
+    try server.set(#"{"metadata": false}"#)
+    let refused = try server.run("token")
+    #expect(refused.status == 1 && !refused.complaint.contains("--token-endpoint"))
+    #expect(refused.complaint.contains("login --issuer '\(server.address)' --client-id app"))
+    let out = try server.run("logout")
+    #expect(out.status == 1 && !out.complaint.contains("--"), "\(out.complaint)")
+  }
+
+  @Test func `says that an address is wrong, and not to try again`() throws {
+    let address = server.address
+    let outcome = try server.logIn(
+      "--authorization-endpoint \(address)/authorize --token-endpoint \(address)/tokn")
+    #expect(outcome.status == 1, "\(outcome.complaint)")
+    #expect(outcome.complaint.contains("there is no such service at "))
+    #expect(outcome.complaint.contains("/tokn (status 404). Check the addresses"))
+  }
+
   @Test func `removes a login only for invalid_grant`() throws {
     #expect(try server.logIn().status == 0)
     try server.answer("token", #"{"error": "invalid_grant"}"#, status: 400)
@@ -48,7 +87,7 @@ import Testing
 
   /// A script that repeats a command on status 11 must not do so for ever.
   @Test(arguments: [
-    (#"{"error": "invalid_client"}"#, 1, "Check --client-id", 1),
+    (#"{"error": "invalid_client"}"#, 1, "log in again with other options than session-tools", 1),
     ("{}", 1, "has no access_token", 1), (#"{"scope": "mail"}"#, 1, "has no access_token", 1),
     ("<html>", 11, "requires its own login", 1),
     (#"{"error": "server_error"}"#, 11, "cannot answer", 5),
@@ -133,7 +172,8 @@ import Testing
       "--device --token-endpoint https://a.example/t --authorization-endpoint https://a.example/a",
       "--device-endpoint"
     ),
-    ("--device --port 8080", "no port"), ("--device --print-address", "no address"),
+    ("--device --port 8080", "no redirect"), ("--device --redirect-path /x", "no redirect"),
+    ("--device --print-address", "no address"),
     ("--print-address", "no terminal"), ("--port 70000", "port"),
     ("--token-endpoint http://a.example --authorization-endpoint https://a.example", "https"),
   ])
@@ -143,11 +183,15 @@ import Testing
     #expect(try server.seen().isEmpty)
   }
 
-  @Test func `listens on the port that the server allows`() throws {
-    let free = try server.tool.run(
+  private func freePort() throws -> String {
+    try server.tool.run(
       "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
         + "print(s.getsockname()[1])'"
     ).text.trimmingCharacters(in: .newlines)
+  }
+
+  @Test func `listens on the port that the server allows`() throws {
+    let free = try freePort()
     #expect(try server.logIn("--port \(free)").status == 0)
     let redirect = "redirect_uri=http%3A%2F%2F127.0.0.1%3A\(free)%2Fcallback"
     let seen = try server.seen()

@@ -134,7 +134,9 @@ import WebLogin
       (200, "{}", WebLoginError.incompleteResponse, false),
       (403, #"{"message": "no"}"#, WebLoginError.incompleteResponse, false),
       (302, "", WebLoginError.invalidResponse, true),
-      (404, "", WebLoginError.invalidResponse, true),
+      (404, "", WebLoginError.missingEndpoint, false),
+      (403, "<html>", WebLoginError.invalidResponse, true),
+      (301, "", WebLoginError.missingEndpoint, false),
       (200, #"{"access_token": ""}"#, WebLoginError.incompleteResponse, false),
     ] as [(Int, String, WebLoginError.Code, Bool)])
   func `is not made of any other answer`(

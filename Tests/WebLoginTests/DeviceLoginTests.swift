@@ -127,7 +127,7 @@ extension `one at a time` {
   }
 
   @Test func `end when nothing but such answers comes`() async throws {
-    answers.update { $0 = Array(repeating: OAuthHTTPResponse(404, "<html>"), count: 9) }
+    answers.update { $0 = Array(repeating: OAuthHTTPResponse(403, "<html>"), count: 9) }
     let authorization = try await client.authorizeDevice()
     let ending = Task { try await client.credential(for: authorization) }
     for pause in [5, 10, 20, 40] {
@@ -239,12 +239,39 @@ extension `one at a time` {
       #"{"device_code": "d", "user_code": "U", "verification_uri": "http://10.0.0.1"}"#,
       "must be an https address"
     ),
+    (
+      #"{"device_code": "d", "user_code": "U", "verification_uri": "a.example/d"}"#,
+      "must be an https address"
+    ),
     ("[]", "not an object"), ("<html>", "not JSON"),
   ])
   func `say which field of an answer is wrong`(_ answer: String, _ text: String) async throws {
     let error = await #expect(throws: WebLoginError.self) { try await authorization(answer) }
     #expect("\(try #require(error))".contains(text), "\(String(describing: error))")
     #expect(error?.isTransient == (answer == "<html>"))
+  }
+
+  @Test(arguments: [
+    "device_code=d&user_code=U-1&verification_uri=https%3A%2F%2Fa.example%2F%23%2Fdevice",
+    #"{"device_code": "d", "user_code": "U-1", "verification_uri": "https://a.example/#/device"}"#,
+    #"{"device_code": "d", "user_code": "U-1", "verification_url": "https://a.example/#/device "}"#,
+  ])
+  func `may be for an address with a fragment, in a form as well`(_ answer: String) async throws {
+    let authorization = try await authorization(answer)
+    #expect(authorization.verificationAddress.absoluteString == "https://a.example/#/device")
+    #expect(authorization.userCode == "U-1")
+  }
+
+  @Test func `end when the program wants it`() async throws {
+    answers.update { $0 = Array(repeating: Self.refusal("authorization_pending"), count: 100) }
+    let authorization = try await client.authorizeDevice()
+    let ending = Task { try await client.credential(for: authorization, timeout: .seconds(12)) }
+    for _ in 1...2 {
+      await clock.waitForSleeper(within: .seconds(5))
+      clock.advance(by: .seconds(5))
+    }
+    let error = await #expect(throws: WebLoginError.self) { try await ending.value }
+    #expect(error?.code == .timedOut && answers.now.count == 98)
   }
 
   @Test func `are refused by a server that has no address for them`() async throws {

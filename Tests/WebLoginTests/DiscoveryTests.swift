@@ -186,6 +186,7 @@ import WebLogin
       (#", "revocation_endpoint": null, "device_authorization_endpoint": """#, false),
       (#", "revocation_endpoint": "http://a.example/plain""#, false),
       (#", "revocation_endpoint": "/relative", "jwks_uri": 5"#, false),
+      (#", "token_endpoint ": "\t""#, false),
       (#", "code_challenge_methods_supported": null"#, false),
       (#", "code_challenge_methods_supported": "S256""#, false),
     ] as [(String, Bool)])
@@ -202,7 +203,10 @@ import WebLogin
 
   @Test(arguments: [
     "http://a.example", "ftp://a.example", "a.example", "", "https://a.example?x",
-    "https://u@a.example", "http://127.0.0.1.evil.example", "http://localhost.evil.example",
+    "https://u@a.example", "https://a.example:70000", "https://a.example:0",
+    "https://a.example/.well-known/openid-configuration",
+    "https://a.example/one/.well-known/oauth-authorization-server", "http://127.0.0.1.evil.example",
+    "http://localhost.evil.example",
   ])
   func `is not requested at an invalid address`(_ issuer: String) async throws {
     let error = await #expect(throws: WebLoginError.self) { try await server(issuer, [:]) }

@@ -87,6 +87,22 @@ import WebLogin
     #expect(try await send("/large", by: large).body.count == 5_000_000)
   }
 
+  @Test func `passes on what arrived of an answer that broke off`() async throws {
+    defer { server.kill() }
+    let error = await #expect(throws: OAuthHTTPError.self) { try await send("/short") }
+    #expect(error?.code == .noResponse && error?.status == 200)
+    #expect(error?.received?.body == Data("{}".utf8))
+    let nothing = await #expect(throws: OAuthHTTPError.self) { try await send("/drop") }
+    #expect(nothing?.received == nil)
+  }
+
+  @Test func `unpacks an answer that is packed although nothing asked for it`() async throws {
+    defer { server.kill() }
+    #expect(try await send("/packed").body == Data(repeating: UInt8(ascii: "x"), count: 20))
+    let error = await #expect(throws: OAuthHTTPError.self) { try await send("/bomb") }
+    #expect(error?.code == .tooLarge)
+  }
+
   /// The server can send what the kernel buffers, and no more.
   @Test(arguments: ["/endless", "/declared", "/fields"])
   func `reads no more of an endless answer than its limit`(_ path: String) async throws {

@@ -50,8 +50,8 @@ extension OAuthClient {
     guard let endpoint = server.deviceAuthorizationEndpoint else {
       throw WebLoginError(
         .missingEndpoint,
-        "\(ServerAddress.name(of: server.tokenEndpoint)) names no address for logins on another "
-          + "device", remedy: "Log in with a browser, or give that address yourself")
+        "\(ServerAddress.name(of: server.tokenEndpoint)) names no usable address for logins on "
+          + "another device", remedy: "Log in with a browser, or give that address yourself")
     }
     var request = TokenRequest(endpoint: endpoint, fields: resourceFields)
     request.fields += parameters.filter { !WebAuthenticationSession.ownParameters.contains($0.key) }
@@ -71,7 +71,7 @@ extension OAuthClient {
       verificationAddress: try Self.verificationAddress(fields, in: answer),
       completeVerificationAddress: fields.text("verification_uri_complete").flatMap {
         // This address is only a convenience, so an invalid one is left out.
-        try? ServerAddress.parse($0, called: "verification address")
+        try? ServerAddress.parse($0, called: "verification address", isForPerson: true)
       }, lifetime: lifetime, deviceCode: SecretBytes(utf8: deviceCode),
       interval: .seconds(min(max(1, fields.number("interval") ?? 5), 300)), scopes: scopes,
       end: begin + lifetime)
@@ -99,7 +99,7 @@ extension OAuthClient {
       throw answer.incomplete("has no verification_uri")
     }
     do throws(WebLoginError) {
-      return try ServerAddress.parse(text, called: "verification_uri")
+      return try ServerAddress.parse(text, called: "verification_uri", isForPerson: true)
     } catch {
       throw answer.incomplete("cannot be used: \(error.reason)")
     }

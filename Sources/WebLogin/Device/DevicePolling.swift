@@ -11,24 +11,27 @@ extension OAuthClient {
   /// seconds each time the server answers `slow_down`, and doubles each time the server is
   /// unreachable or busy. Cancelling the task ends it at once. Blocks no thread.
   ///
-  /// - Parameter authorization: The result of ``authorizeDevice(scopes:parameters:)``; usable once.
+  /// - Parameters:
+  ///   - authorization: The result of ``authorizeDevice(scopes:parameters:)``; usable once.
+  ///   - timeout: How long to wait, if not as long as the codes are valid.
   /// - Returns: The credential, for a session to store.
   /// - Throws: `denied` when the person refused, `timedOut` when the codes have expired,
   ///   `unsupported` for a token that is not a bearer token, `cancelled`, `refused`,
   ///   `invalidResponse`, `incompleteResponse`, `responseTooLarge`, `untrusted`, `proxyRefused`, or
   ///   the errors of asking for the server's addresses.
   public func credential(
-    for authorization: DeviceAuthorization
+    for authorization: DeviceAuthorization, timeout: Duration? = nil
   ) async throws(WebLoginError) -> OAuthCredential {
     let request = TokenRequest(
       endpoint: try await server().tokenEndpoint,
       fields: [
         ("grant_type", Self.grantType), ("device_code", authorization.deviceCode.text),
       ] + resourceFields)
+    let end = timeout.map { min(authorization.end, clock.uptime + $0) } ?? authorization.end
     var interval = authorization.interval
     var strangeCount = 0
     while true {
-      guard clock.uptime + interval < authorization.end else {
+      guard clock.uptime + interval < end else {
         throw Self.timedOut
       }
       do {

@@ -28,10 +28,9 @@ struct CurlEnvironment {
     first(["CURL_CA_BUNDLE"]) == nil ? first(["SSL_CERT_DIR"])?.value : nil
   }
 
-  /// The variables above that are set, for messages.
-  var certificateVariables: [String] {
-    first(["CURL_CA_BUNDLE"]).map { [$0.name] }
-      ?? ["SSL_CERT_FILE", "SSL_CERT_DIR"].filter { first([$0]) != nil }
+  /// The variable that names the file, or else the directory; `nil` for the system's.
+  var certificateVariable: String? {
+    first(["CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"])?.name
   }
 
   // MARK: - Proxies
@@ -40,10 +39,17 @@ struct CurlEnvironment {
   struct Proxy {
     /// Its host and port, without a user and a password, and the variable that names it.
     let description: String
+    /// Whether the variable is an address at all.
+    let hasHost: Bool
     let port: Int
+    /// Whether it answers requests to connect with a status, as no SOCKS proxy does.
+    let hasStatus: Bool
   }
 
-  /// The proxy of `https` requests, unless `NO_PROXY` has the server; `nil` if none is named.
+  /// Whether requests to some servers go past the proxy; libcurl says to which only since 8.7.
+  var hasExceptions: Bool { first(["no_proxy", "NO_PROXY"]) != nil }
+
+  /// The proxy of `https` requests; `nil` if none is named.
   ///
   /// Source: docs/libcurl/libcurl-env.md of curl; lib/url.c has the ports.
   var proxy: Proxy? {
@@ -51,9 +57,15 @@ struct CurlEnvironment {
       return nil
     }
     let url = URLComponents(string: value.contains("://") ? value : "http://\(value)")
-    let standard = url?.scheme?.lowercased() == "https" ? 443 : 1080
-    // A value that is not an address may be a password.
-    let address = url?.host.map { "\($0):\(url?.port ?? standard), " } ?? ""
-    return Proxy(description: "the proxy (\(address)from \(name))", port: url?.port ?? standard)
+    let scheme = url?.scheme?.lowercased() ?? "http"
+    let port = url?.port ?? (scheme == "https" ? 443 : 1080)
+    // What stands for the host may be a password: the value may be no address, and a `/` or a `#`
+    // in a password ends the address in front of the `@`.
+    let isClear = value.count { $0 == "@" } == (url?.user == nil ? 0 : 1) && port <= 65_535
+    let host = isClear ? url?.host : nil
+    let address = host.map { "\($0):\(port), " } ?? ""
+    return Proxy(
+      description: "the proxy (\(address)from \(name))", hasHost: host != nil, port: port,
+      hasStatus: ["http", "https"].contains(scheme))
   }
 }

@@ -4,7 +4,8 @@
 /// All clients of a process share one thread, which sends up to 64 requests at the same time;
 /// further requests wait, which counts toward their timeout. Proxies are taken from the
 /// environment, as by `curl`, except for plain `http`, which is only for this machine; and so are
-/// the trusted certificates, from `CURL_CA_BUNDLE`, `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+/// the trusted certificates, from `CURL_CA_BUNDLE`, `SSL_CERT_FILE` and `SSL_CERT_DIR`. Compressed
+/// answers are not asked for, and decoded nevertheless.
 public struct CurlHTTPClient: OAuthHTTPClient {
   /// How long a request may take in all.
   public let timeout: Duration
@@ -25,9 +26,9 @@ public struct CurlHTTPClient: OAuthHTTPClient {
   /// Sends one request over a connection of its own.
   ///
   /// - Throws: `timedOut` after ``timeout``, `tooLarge` as soon as the server announces or sends
-  ///   more, `nameNotFound`, `untrusted`, `proxyUnreachable` or `proxyRefused`, `noResponse` when
-  ///   the server cannot be reached for another reason or the connection breaks, `cancelled` at
-  ///   once when the task is cancelled.
+  ///   more, `nameNotFound`, `untrusted`, `insecure`, `proxyUnreachable` or `proxyRefused`,
+  ///   `noResponse` when the server cannot be reached for another reason or the connection breaks,
+  ///   `cancelled` at once when the task is cancelled.
   public func send(_ request: OAuthHTTPRequest) async throws -> OAuthHTTPResponse {
     // Limited, because libcurl counts in milliseconds.
     let longest = Duration.seconds(365 * 86_400)

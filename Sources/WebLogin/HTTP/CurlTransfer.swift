@@ -79,6 +79,9 @@ import Synchronization
       guard let value else { continue }
       for option in options { unsafe check(session_tools_curl_set_text(handle, option, value)) }
     }
+    // Some servers compress what they answer whether a client wants it or not. Nothing is asked
+    // for, and every coding that libcurl knows is decoded.
+    unsafe check(session_tools_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "identity"))
     // libcurl repeats a request over a reused connection that turns out to be closed, which would
     // spend a refresh token twice.
     unsafe check(session_tools_curl_set_number(handle, CURLOPT_FRESH_CONNECT, 1))
@@ -164,56 +167,91 @@ import Synchronization
 
   private func result(_ code: CURLcode) -> Result<OAuthHTTPResponse, OAuthHTTPError> {
     let status = unsafe session_tools_curl_number(handle, CURLINFO_RESPONSE_CODE)
-    if code == CURLE_OK {
-      return .success(OAuthHTTPResponse(status: status, headers: headers, body: body))
-    }
+    let response = OAuthHTTPResponse(status: status, headers: headers, body: body)
+    if code == CURLE_OK { return .success(response) }
     let (kind, reason) =
       isTooLarge || code == CURLE_FILESIZE_EXCEEDED
       ? (.tooLarge, "the answer is larger than \(largestByteCount) bytes") : cause(of: code)
-    return .failure(
-      OAuthHTTPError(
-        kind, wasSent: unsafe session_tools_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0,
-        status: status > 0 ? status : nil, reason: reason))
+    var error = OAuthHTTPError(
+      kind, wasSent: unsafe session_tools_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0,
+      status: status > 0 ? status : nil, reason: reason)
+    if status > 0, !body.isEmpty { error.received = response }
+    return .failure(error)
   }
 
   /// Returns the kind and the text of an error.
   private func cause(of code: CURLcode) -> (OAuthHTTPError.Code, String) {
     let proxy = request.url.scheme?.lowercased() == "https" ? environment.proxy : nil
     let answered = unsafe session_tools_curl_number(handle, CURLINFO_HTTP_CONNECTCODE)
-    switch code {
-    case CURLE_OPERATION_TIMEDOUT: return (.timedOut, "the server did not answer in time")
-    case CURLE_COULDNT_RESOLVE_HOST: return (.nameNotFound, "the server's name was not found")
-    case CURLE_COULDNT_RESOLVE_PROXY:
+    let port = unsafe Int(port.pointee)
+    let isProxysPort =
+      port == proxy?.port
+      && (port != request.url.port ?? 443 || !environment.hasExceptions)
+    switch (code, proxy) {
+    case (CURLE_COULDNT_RESOLVE_HOST, _): return (.nameNotFound, "the server's name was not found")
+    case (CURLE_COULDNT_RESOLVE_PROXY, let proxy?) where !proxy.hasHost:
+      return (.proxyRefused, "\(proxy.description) has no valid address")
+    case (CURLE_COULDNT_RESOLVE_PROXY, let proxy):
       return (.proxyUnreachable, "the name of \(proxy?.description ?? "the proxy") was not found")
+    case (CURLE_SSL_CACERT_BADFILE, _), (CURLE_SSL_CRL_BADFILE, _):
+      let place = environment.certificateVariable.map { "what \($0) names" }
+      return (.untrusted, "\(place ?? "the system's trusted certificates") cannot be read")
+    case (CURLE_COULDNT_CONNECT, let proxy?) where port == 0:
+      return (.proxyRefused, "\(proxy.description) is of a kind that this libcurl does not know")
+    case (_, let proxy?) where answered >= 300:
+      return Self.refusal(by: proxy, status: answered)
+    case (CURLE_PROXY, let proxy):
+      return (.proxyRefused, "\(proxy?.description ?? "the proxy") refused")
+    case (CURLE_COULDNT_CONNECT, let proxy?) where isProxysPort:
+      return (.proxyUnreachable, "\(proxy.description) could not be reached: \(systemReason(code))")
+    case (_, let proxy?) where isProxysPort && proxy.hasStatus && answered == 0:
+      // It has not yet connected to the server.
+      let reason = cause(of: code, timeout: "it did not answer in time")
+      return (
+        reason.0 == .noResponse || reason.0 == .timedOut ? .proxyUnreachable : .proxyRefused,
+        "\(proxy.description) did not connect to it: \(reason.1)"
+      )
+    default: return cause(of: code, timeout: "the server did not answer in time")
+    }
+  }
+
+  /// Returns the kind and the text of an error of a connection, whether to a server or to a proxy.
+  private func cause(of code: CURLcode, timeout: String) -> (OAuthHTTPError.Code, String) {
+    switch code {
+    case CURLE_OPERATION_TIMEDOUT: return (.timedOut, timeout)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
       return (.untrusted, detail(code))
-    case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
-      let names = environment.certificateVariables.joined(separator: " and ")
-      let place = names.isEmpty ? "the system's trusted certificates" : "what \(names) names"
-      return (.untrusted, "\(place) cannot be read")
-    case _ where proxy != nil && answered >= 300:
-      let refusal = "\(proxy?.description ?? "") answered with status \(answered)"
-      switch answered {
-      case 407: return (.proxyRefused, "\(proxy?.description ?? "") asks for a user and a password")
-      case 500...: return (.noResponse, refusal)
-      default: return (.proxyRefused, refusal)
-      }
-    case CURLE_PROXY: return (.proxyRefused, "\(proxy?.description ?? "the proxy") refused")
-    case CURLE_COULDNT_CONNECT:
-      let errno = unsafe session_tools_curl_number(handle, CURLINFO_OS_ERRNO)
-      let reason = errno > 0 ? CurrentProcess.message(for: Int32(errno)) : detail(code)
-      if let proxy, unsafe Int(port.pointee) == proxy.port {
-        return (.proxyUnreachable, "\(proxy.description) could not be reached: \(reason)")
-      }
-      return (.noResponse, reason)
+    case CURLE_COULDNT_CONNECT: return (.noResponse, systemReason(code))
+    case CURLE_SSL_CLIENTCERT: return (.insecure, detail(code))
+    case CURLE_SSL_CONNECT_ERROR:
+      // OpenSSL's own errors are of what the server sent; others are of the connection.
+      let detail = detail(code)
+      return (detail.contains("error:") ? .insecure : .noResponse, detail)
     default: return (.noResponse, detail(code))
     }
+  }
+
+  private static func refusal(
+    by proxy: CurlEnvironment.Proxy, status: Int
+  ) -> (OAuthHTTPError.Code, String) {
+    switch status {
+    case 407: (.proxyRefused, "\(proxy.description) asks for a user and a password")
+    case 429, 500...: (.noResponse, "\(proxy.description) answered with status \(status)")
+    default: (.proxyRefused, "\(proxy.description) answered with status \(status)")
+    }
+  }
+
+  /// Returns the kernel's reason why there is no connection.
+  private func systemReason(_ code: CURLcode) -> String {
+    let errno = unsafe session_tools_curl_number(handle, CURLINFO_OS_ERRNO)
+    return errno > 0 ? CurrentProcess.message(for: Int32(errno)) : detail(code)
   }
 
   /// Returns libcurl's words for an error, which may quote the names in a certificate.
   private func detail(_ code: CURLcode) -> String {
     var text = unsafe String(cString: words)
-    if text.isEmpty {
+    // About proxies it may quote the variable, with the password in it.
+    if text.isEmpty || text.lowercased().contains("proxy") {
       text =
         unsafe curl_easy_strerror(code).map { unsafe String(cString: $0) }
         ?? "libcurl's error \(code.rawValue)"

@@ -12,22 +12,44 @@ package enum Form {
     fields.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
   }
 
-  /// Decodes the fields of a query; `nil` when it is malformed or contains a name twice.
-  package static func decode(_ query: some StringProtocol) -> [String: String]? {
+  /// Decodes the fields of a query as browsers do (WHATWG URL Standard, section 5.1): a `%` without
+  /// two digits stands for itself, and bytes that are not UTF-8 for U+FFFD.
+  ///
+  /// A field that is not needed, such as a description in Latin-1, must not cost those that are. A
+  /// name with several values has none, because readers differ in which one they take.
+  package static func decode(_ query: some StringProtocol) -> [String: String] {
     var fields: [String: String] = [:]
+    var ambiguous: Set<String> = []
     for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
       let parts = pair.split(
         separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      guard let name = decodePart(parts[0]), let value = decodePart(parts.dropFirst().first)
-      else { return nil }
-      guard fields.updateValue(value, forKey: name) == nil else { return nil }
+      let name = decodePart(parts[0])
+      let value = parts.dropFirst().first.map(decodePart) ?? ""
+      if let other = fields.updateValue(value, forKey: name), other != value {
+        ambiguous.insert(name)
+      }
     }
-    return fields
+    return fields.filter { !ambiguous.contains($0.key) }
   }
 
-  private static func decodePart(_ part: (some Sequence<UInt8>)?) -> String? {
-    guard let part else { return "" }
-    let bytes = part.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-    return PercentEncoding.decode(String(decoding: bytes, as: UTF8.self))
+  private static func decodePart(_ part: some Collection<UInt8>) -> String {
+    var bytes: [UInt8] = []
+    var rest = part[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let value = encodedByte(rest) {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func encodedByte(_ text: some Collection<UInt8>) -> UInt8? {
+    let digits = text.prefix(2).compactMap {
+      Character(Unicode.Scalar($0)).hexDigitValue.map(UInt8.init)
+    }
+    return digits.count == 2 ? digits[0] << 4 | digits[1] : nil
   }
 }

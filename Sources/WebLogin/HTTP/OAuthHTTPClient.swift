@@ -41,7 +41,7 @@ public struct OAuthHTTPRequest: Sendable {
 }
 
 /// The answer to an ``OAuthHTTPRequest``; descriptions and dumps show only its status.
-public struct OAuthHTTPResponse: Sendable {
+public struct OAuthHTTPResponse: Hashable, Sendable {
   /// The status code.
   public let status: Int
   /// The body; may contain tokens.

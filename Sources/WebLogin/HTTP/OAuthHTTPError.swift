@@ -18,6 +18,12 @@ public struct OAuthHTTPError: Error, Hashable, Sendable {
   /// `WebLoginError` shows it to people after the server's name, as in "the certificate is not
   /// trusted: it has expired".
   public let reason: String
+  /// What arrived of the answer before the connection broke or the time was over; `nil` if nothing
+  /// did.
+  ///
+  /// A server may announce more than it sends, or never end its answer. If the tokens are in what
+  /// it sent, they are kept.
+  public var received: OAuthHTTPResponse?
 
   /// Makes an error, for your own HTTP clients.
   public init(_ code: Code, wasSent: Bool = true, status: Int? = nil, reason: String) {
@@ -45,7 +51,10 @@ extension OAuthHTTPError.Code {
   public static let nameNotFound = OAuthHTTPError.Code("nameNotFound")
   /// The server's certificate is not trusted: a retry does not help.
   public static let untrusted = OAuthHTTPError.Code("untrusted")
-  /// The proxy that the environment names could not be reached.
+  /// No secure connection was made, such as because the server speaks no TLS: a retry does not
+  /// help.
+  public static let insecure = OAuthHTTPError.Code("insecure")
+  /// The proxy that the environment names could not be reached, or did not answer.
   public static let proxyUnreachable = OAuthHTTPError.Code("proxyUnreachable")
   /// The proxy refused, such as because it asks for a password: a retry does not help.
   public static let proxyRefused = OAuthHTTPError.Code("proxyRefused")
@@ -65,6 +74,8 @@ extension OAuthHTTPError {
   public static let nameNotFound = Code.nameNotFound
   /// The code ``Code/untrusted``.
   public static let untrusted = Code.untrusted
+  /// The code ``Code/insecure``.
+  public static let insecure = Code.insecure
   /// The code ``Code/proxyUnreachable``.
   public static let proxyUnreachable = Code.proxyUnreachable
   /// The code ``Code/proxyRefused``.

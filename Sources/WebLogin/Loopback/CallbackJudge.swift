@@ -13,7 +13,8 @@ enum LoginCallback: Sendable {
 /// the state, which only the person's browser has, ends or continues the login.
 final class CallbackJudge: Sendable {
   private let path: String
-  private let authority: String
+  /// As browsers write them: without the port if it is that of plain `http`.
+  private let authorities: Set<String>
   private let state: SecretBytes
   private let server: AuthorizationServer
   private let deliver: @Sendable (Result<LoginCallback, WebLoginError>) -> Void
@@ -24,7 +25,7 @@ final class CallbackJudge: Sendable {
     deliver: @escaping @Sendable (Result<LoginCallback, WebLoginError>) -> Void
   ) {
     path = login.redirectPath
-    authority = login.redirectAuthority
+    authorities = login.redirectAuthorities
     state = SecretBytes(utf8: login.state)
     server = login.server
     self.deliver = deliver
@@ -41,12 +42,12 @@ final class CallbackJudge: Sendable {
   private func answer(_ request: LoopbackRequest) -> LoopbackResponse {
     // A foreign host name that a web page has pointed at our address (DNS rebinding) is not our
     // name.
-    guard request.host == authority else { return .malformed }
+    guard authorities.contains(request.host) else { return .malformed }
     guard request.path == path else { return LoopbackResponse(.notFound, "There is nothing here.") }
     guard request.method == "GET" else {
       return LoopbackResponse(.methodNotAllowed, "Only a browser's GET is answered here.")
     }
-    guard let fields = Form.decode(request.query), let callback = callback(fields) else {
+    guard let callback = callback(Form.decode(request.query)) else {
       return LoopbackResponse(
         .badRequest, "This is not the answer that the login is waiting for. It is still waiting.")
     }
@@ -73,12 +74,19 @@ final class CallbackJudge: Sendable {
     // The comparison takes the same time however much of the state is right.
     guard let given = fields["state"], SecretBytes(utf8: given) == state else { return nil }
     if let fault = issuerFault(fields["iss"]) { return .failure(fault) }
-    switch (fields["code"], fields["error"]) {
-    case (let code?, nil) where !code.isEmpty: return .success(.code(SecretBytes(utf8: code)))
-    case (nil, let error?):
+    // Some servers send both fields, and leave one of them empty.
+    let (code, error) = (fields["code"] ?? "", fields["error"] ?? "")
+    switch (code.isEmpty, error.isEmpty) {
+    case (false, true): return .success(.code(SecretBytes(utf8: code)))
+    case (_, false):
       return .success(
         .denied(WebLoginError.Refusal(error: error, text: fields["error_description"])))
-    default: return nil
+    case (true, true):
+      return .failure(
+        WebLoginError(
+          .incompleteResponse,
+          "the browser came back from \(PlainText.shown(server.issuer)) with neither one code nor "
+            + "one error", remedy: "Report it to those who run the server"))
     }
   }
 

@@ -4,11 +4,12 @@ import Foundation
 /// is absent, because servers differ, and a field that is not needed must not cost one that is.
 ///
 /// Numbers may be written as texts, and lists of texts as one text. A form is read, too: some
-/// servers answer with one whatever `Accept` says.
+/// servers answer with one whatever `Accept` says. So are the tokens of JSON that is not valid.
 struct AnswerFields {
   private enum Fields {
     case json(KeyedDecodingContainer<Name>)
-    case form([String: String])
+    /// Of a form, or of an answer that is torn.
+    case texts([String: String])
   }
 
   private struct Name: CodingKey {
@@ -32,21 +33,27 @@ struct AnswerFields {
 
   /// Reads the fields of a form; `nil` if it has none of this protocol.
   init?(form body: Data) {
-    guard let text = String(validating: body, as: UTF8.self),
-      let fields = Form.decode(text.trimmingCharacters(in: .whitespacesAndNewlines)),
-      fields["access_token"] != nil || fields["error"] != nil
-    else { return nil }
-    self.fields = .form(fields)
+    guard let text = String(validating: body, as: UTF8.self) else { return nil }
+    let names = ["access_token", "refresh_token", "device_code", "error"]
+    let fields = Form.decode(text.trimmingCharacters(in: .whitespacesAndNewlines))
+    guard names.contains(where: { fields[$0] != nil }) else { return nil }
+    self.fields = .texts(fields)
   }
 
-  /// Returns a text that is not empty.
+  /// Reads the tokens of an answer that is not valid JSON; `nil` without any.
+  init?(torn body: Data) {
+    guard let torn = TornAnswer(body) else { return nil }
+    fields = .texts(torn.members)
+  }
+
+  /// Returns a text that is not empty or blank.
   func text(_ name: String) -> String? {
     let text =
       switch fields {
       case .json(let values): try? values.decode(String.self, forKey: Name(stringValue: name))
-      case .form(let fields): fields[name]
+      case .texts(let fields): fields[name]
       }
-    return text?.isEmpty == false ? text : nil
+    return text?.allSatisfy(\.isWhitespace) == false ? text : nil
   }
 
   /// Returns the texts of a list, or one text as a list; `nil` if there is neither.

@@ -14,6 +14,11 @@ struct Discovery {
     guard base.query() == nil else {
       throw WebLoginError(.invalidConfiguration, "an issuer has no query")
     }
+    guard !base.path().contains("/.well-known/") else {
+      throw WebLoginError(
+        .invalidConfiguration, "that is the address of a server's metadata, not its issuer",
+        remedy: "Write the issuer as the metadata has it, which is without /.well-known/")
+    }
     var unusable: WebLoginError?
     var unanswered: WebLoginError?
     var answers: [String] = []

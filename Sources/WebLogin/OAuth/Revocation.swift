@@ -19,8 +19,7 @@ extension OAuthClient {
         endpoint: endpoint, fields: [("token", token), ("token_type_hint", kind)])
       do throws(WebLoginError) {
         _ = try await answer(to: request)
-      } catch  where error.refusal?.error == "unsupported_token_type" {
-        // Some servers revoke only refresh tokens; access tokens expire soon by themselves.
+      } catch  where Self.harmlessRefusals.contains(error.refusal?.error ?? "") {
         continue
       } catch {
         failure = failure ?? error
@@ -29,6 +28,12 @@ extension OAuthClient {
     }
     if let failure { throw failure }
   }
+
+  /// Some servers revoke only refresh tokens, and access tokens expire soon by themselves; others
+  /// refuse a token that has expired or was revoked, which RFC 7009 counts as success.
+  private static let harmlessRefusals: Set = [
+    "unsupported_token_type", "invalid_token", "invalid_grant",
+  ]
 }
 
 extension Session {

@@ -8,8 +8,8 @@ extension OAuthHTTPClient {
   ///   - request: The request to send.
   ///   - isAboutLogin: Whether it contains a code or a token.
   /// - Returns: The answer, whatever its status.
-  /// - Throws: `nameNotFound`, `unreachable`, `answerTimedOut`, `untrusted`, `proxyUnreachable`,
-  ///   `proxyRefused`, `responseTooLarge` or `cancelled`.
+  /// - Throws: `nameNotFound`, `unreachable`, `answerTimedOut`, `untrusted`, `insecure`,
+  ///   `proxyUnreachable`, `proxyRefused`, `responseTooLarge` or `cancelled`.
   func answer(
     to request: OAuthHTTPRequest, isAboutLogin: Bool
   ) async throws(WebLoginError) -> ServerAnswer {
@@ -17,6 +17,11 @@ extension OAuthHTTPClient {
       return ServerAnswer(try await send(request), from: request.url)
     } catch {
       if Task.isCancelled { throw WebLoginError.ofCancellation }
+      // Servers announce more than they send, or never end an answer of which everything is there.
+      if let received = (error as? OAuthHTTPError)?.received {
+        let answer = ServerAnswer(received, from: request.url)
+        if answer.isSuccess, answer.fields != nil { return answer }
+      }
       throw WebLoginError(error, from: request.url, isAboutLogin: isAboutLogin)
     }
   }
@@ -64,8 +69,13 @@ extension WebLoginError {
     case OAuthHTTPError.untrusted?:
       (code, reason, remedy) = (
         .untrusted, "the certificate of \(server) is not trusted\(cause)",
-        "Check this machine's clock; a company's own certificate authority must be added to the "
-          + "system, or its file named by SSL_CERT_FILE"
+        "Check the address, this machine's clock, and SSL_CERT_FILE if it is set: a company's own "
+          + "certificate authority must be added to the system, or be in that file"
+      )
+    case OAuthHTTPError.insecure?:
+      (code, reason, remedy) = (
+        .insecure, "no secure connection to \(server) was made\(cause)",
+        "Check the address: another program may have that port"
       )
     case OAuthHTTPError.proxyUnreachable?:
       (code, reason, remedy) = (
@@ -75,7 +85,8 @@ extension WebLoginError {
     case OAuthHTTPError.proxyRefused?:
       (code, reason, remedy) = (
         .proxyRefused, "\(server) was not reached\(cause)",
-        "Check that variable: a user and a password are written in front of the host"
+        "Check that variable, where a user and a password are written, percent-encoded, in front "
+          + "of the host, or ask those who run the proxy"
       )
     default:
       (code, reason, remedy) = (

@@ -8,10 +8,13 @@ struct ServerAnswer {
     case otherJSON
     /// A web page, for example.
     case other
+    case nothing
   }
 
   /// The server's name in messages.
   let server: String
+  /// The server's name and the path that was asked for.
+  private let place: String
   let status: Int
   let content: Content
   /// When the server sent it, by its clock, if it says.
@@ -21,6 +24,7 @@ struct ServerAnswer {
 
   init(_ response: OAuthHTTPResponse, from url: URL) {
     server = ServerAddress.name(of: url)
+    place = server + PlainText.shown(url.path(percentEncoded: true))
     status = response.status
     date = response["Date"].flatMap(HTTPDate.date)
     retryAfter = response.retryAfter
@@ -43,8 +47,9 @@ struct ServerAnswer {
     if let fields = try? JSONDecoder().decode(AnswerFields.self, from: body) {
       return .fields(fields)
     }
+    if let fields = AnswerFields(torn: body) { return .fields(fields) }
     if (try? JSONDecoder().decode(Anything.self, from: body)) != nil { return .otherJSON }
-    return AnswerFields(form: body).map(Content.fields) ?? .other
+    return AnswerFields(form: body).map(Content.fields) ?? (body.isEmpty ? .nothing : .other)
   }
 
   // MARK: - Errors
@@ -52,19 +57,19 @@ struct ServerAnswer {
   /// The error of an answer that is no success.
   var failure: WebLoginError {
     if status >= 500 || status == 429 { return unavailable }
-    return refusal ?? invalid
+    return refusal ?? misplaced ?? invalid
   }
 
   /// The server's refusal, if the answer has one; some servers send it with a status of success.
   var refusal: WebLoginError? {
-    guard let fields, let error = fields.text("error") else { return nil }
-    let refusal = WebLoginError.Refusal(error: error, text: fields.text("error_description"))
-    if ["temporarily_unavailable", "server_error"].contains(refusal.error) {
-      return WebLoginError(
-        .unavailable, "\(server) cannot answer now", refusal: refusal, retryAfter: retryAfter)
+    // The second is Supabase's name for it.
+    guard let fields, let error = fields.text("error") ?? fields.text("error_code") else {
+      return nil
     }
-    return WebLoginError(
-      .refused, "\(server) refused", remedy: Self.remedies[refusal.error], refusal: refusal)
+    let refusal = WebLoginError.Refusal(error: error, text: fields.text("error_description"))
+    return .ofBusyServer(server, refusal, retryAfter: retryAfter)
+      ?? WebLoginError(
+        .refused, "\(server) refused", remedy: Self.remedies[refusal.error], refusal: refusal)
   }
 
   /// The error of a server that is broken or busy.
@@ -73,19 +78,39 @@ struct ServerAnswer {
       .unavailable, "\(server) cannot answer now (status \(status))", retryAfter: retryAfter)
   }
 
+  /// The error of a server that has nothing at the address, or has it elsewhere; `nil` for others.
+  private var misplaced: WebLoginError? {
+    let fault: String? =
+      switch status {
+      case 301, 308: "\(place) has moved (status \(status)); no tokens are sent to another address"
+      case 404, 405, 410, 415: "there is no such service at \(place) (status \(status))"
+      default: nil
+      }
+    return fault.map { WebLoginError(.missingEndpoint, $0, remedy: "Check the server's addresses") }
+  }
+
   /// The error of an answer that does not follow the protocol.
   var invalid: WebLoginError {
     switch content {
-    case .fields where !isSuccess: incomplete("says neither what is wrong nor anything else known")
+    case .fields where !isSuccess: incomplete("does not say what is wrong in a way known here")
     case .fields: incomplete("has nothing that was asked for")
     case .otherJSON: incomplete("is JSON, but not an object")
-    case .other:
-      WebLoginError(
-        .invalidResponse,
-        "the answer of \(server) is not from an authorization server (status \(status), not JSON)",
-        remedy: "Check whether the network requires its own login, and try again",
-        wasAccepted: isSuccess)
+    case .nothing where (400...403).contains(status): incomplete("does not say what is wrong")
+    case .nothing where !isRedirect: invalid("is empty (status \(status))")
+    case .nothing,
+      .other where isRedirect:
+      invalid("sends to another address (status \(status)), which gets no tokens")
+    case .other: invalid("is not from an authorization server (status \(status), not JSON)")
     }
+  }
+
+  private var isRedirect: Bool { (300..<400).contains(status) }
+
+  private func invalid(_ fault: String) -> WebLoginError {
+    WebLoginError(
+      .invalidResponse, "the answer of \(server) \(fault)",
+      remedy: "Check the server's address, and whether the network requires its own login, and try "
+        + "again", wasAccepted: isSuccess)
   }
 
   /// Returns the error of an answer with a field that is missing or unusable.
@@ -99,7 +124,7 @@ struct ServerAnswer {
       wasAccepted: isSuccess)
   }
 
-  private static let remedies = [
+  static let remedies = [
     "invalid_grant": "Log in again",
     "invalid_client": "Check the client ID, and the secret if there is one",
     "unauthorized_client": "Allow this grant for the client at the server",
@@ -107,6 +132,18 @@ struct ServerAnswer {
     "invalid_scope": "Ask for scopes that the server supports",
     "invalid_target": "Ask for a resource that the server knows",
   ]
+}
+
+extension WebLoginError {
+  /// Returns the error of a server that says that it is busy or broken (RFC 6749, section 4.1.2.1);
+  /// `nil` for another refusal.
+  static func ofBusyServer(
+    _ server: String, _ refusal: Refusal, retryAfter: Duration? = nil
+  ) -> WebLoginError? {
+    guard ["temporarily_unavailable", "server_error"].contains(refusal.error) else { return nil }
+    return WebLoginError(
+      .unavailable, "\(server) cannot answer now", refusal: refusal, retryAfter: retryAfter)
+  }
 }
 
 extension OAuthHTTPResponse {

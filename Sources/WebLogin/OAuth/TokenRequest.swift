@@ -42,9 +42,12 @@ extension OAuthClient {
   func tokens(for request: TokenRequest) async throws(WebLoginError) -> ReceivedTokens {
     // Taken before the request is sent, so that a slow answer shortens the token's lifetime.
     let sent = clock.now
-    let answer = try await answer(to: request)
+    let answer = try await http.answer(to: request.message(of: self), isAboutLogin: true)
+    let hasToken = answer.fields?.text("access_token") != nil
+    // Tokens are kept whatever the status is, because what was sent for them is spent.
+    guard answer.isSuccess || hasToken && answer.refusal == nil else { throw answer.failure }
     guard let fields = answer.fields else { throw answer.invalid }
-    if fields.text("access_token") == nil, let refusal = answer.refusal { throw refusal }
+    if !hasToken, let refusal = answer.refusal { throw refusal }
     return ReceivedTokens(fields, in: answer, sent: sent)
   }
 

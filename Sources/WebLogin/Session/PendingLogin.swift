@@ -20,9 +20,14 @@ public struct PendingLogin: Codable, Hashable, Sendable {
   let isRedirectedToLocalhost: Bool
   let deadline: LoginDeadline
 
+  private var redirectHost: String { isRedirectedToLocalhost ? "localhost" : family.rawValue }
+
   /// The host and port that the browser returns to.
-  var redirectAuthority: String {
-    "\(isRedirectedToLocalhost ? "localhost" : family.rawValue):\(port)"
+  private var redirectAuthority: String { "\(redirectHost):\(port)" }
+
+  /// The same, and without the port if browsers leave it out (RFC 9110, section 4.2.3).
+  var redirectAuthorities: Set<String> {
+    port == 80 ? [redirectAuthority, redirectHost] : [redirectAuthority]
   }
 
   /// The address that the browser returns to (RFC 8252, section 7.3).
@@ -38,7 +43,8 @@ public struct PendingLogin: Codable, Hashable, Sendable {
     else {
       throw WebLoginError(
         .missingEndpoint,
-        "\(ServerAddress.name(of: server.tokenEndpoint)) names no address for logins in a browser",
+        "\(ServerAddress.name(of: server.tokenEndpoint)) names no usable address for logins in a "
+          + "browser",
         remedy: "Log in with a device code, or give that address yourself")
     }
     var fields = parameters.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }

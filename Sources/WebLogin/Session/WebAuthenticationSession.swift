@@ -190,8 +190,11 @@ public struct WebAuthenticationSession: Sendable {
     try await pending?.remove(login)
     switch callback {
     case .denied(let refusal):
-      throw WebLoginError(
-        .denied, "the login was not allowed", refusal: refusal)
+      let server = ServerAddress.name(of: login.server.tokenEndpoint)
+      throw WebLoginError.ofBusyServer(server, refusal)
+        ?? WebLoginError(
+          .denied, "the login was not allowed", remedy: ServerAnswer.remedies[refusal.error],
+          refusal: refusal)
     case .code(let code): return try await credential(for: code, of: login)
     }
   }

@@ -47,21 +47,12 @@ struct LoginCommand: ParsableCommand {
   var resume = false
 
   @Option(
-    help: ArgumentHelp("How long the person has to log in.", valueName: "seconds"))
-  var wait = 300.0
-
-  @Option(
-    help: ArgumentHelp("The path of the redirect, as the server knows it.", valueName: "path"))
-  var redirectPath = "/callback"
-
-  @Option(
-    name: .customLong("port"),
     help: ArgumentHelp(
-      "The port of the redirect, if the server allows only one.", valueName: "number"))
-  var redirectPort: UInt16?
+      "How long the person has to log in; 300 by default, and with --device as long as the code is "
+        + "valid.", valueName: "seconds"))
+  var wait: Double?
 
-  @Flag(help: "Return to localhost instead of 127.0.0.1, if the server allows only that name.")
-  var localhost = false
+  @OptionGroup var redirect: RedirectOptions
 
   @OptionGroup var login: LoginOptions
 
@@ -69,8 +60,8 @@ struct LoginCommand: ParsableCommand {
     guard !(device && resume) else {
       throw ValidationError("A login on another device cannot be resumed.")
     }
-    guard !device || !printAddress && redirectPort == nil && !localhost else {
-      throw ValidationError("A login on another device has no address to print, and no port.")
+    guard !device || !printAddress && redirect.options.isEmpty else {
+      throw ValidationError("A login on another device has no address to print, and no redirect.")
     }
     guard server.tokenEndpoint == nil || !device || server.deviceEndpoint != nil else {
       throw ValidationError("Give --device-endpoint with --device.")
@@ -78,7 +69,7 @@ struct LoginCommand: ParsableCommand {
     guard server.tokenEndpoint == nil || device || server.authorizationEndpoint != nil else {
       throw ValidationError("Give --authorization-endpoint, or --device with --device-endpoint.")
     }
-    guard wait > 0, wait <= 86_400 else {
+    guard wait.map({ $0 > 0 && $0 <= 86_400 }) ?? true else {
       throw ValidationError("--wait takes more than 0 and at most 86400 seconds.")
     }
   }
@@ -93,7 +84,7 @@ struct LoginCommand: ParsableCommand {
     let (pending, session) = (place.pending, place.session(client))
     try waitingForPerson { [self] in
       let credential = try await credential(from: client, pending)
-      try await session.logIn(StoredLogin(credential, at: server, scopes: scopes))
+      try await session.logIn(StoredLogin(credential, with: self))
       StandardError.say("Logged in.")
       if credential.refreshToken == nil {
         StandardError.say(
@@ -120,10 +111,10 @@ struct LoginCommand: ParsableCommand {
     from client: OAuthClient, _ pending: PendingLogin.Storage
   ) async throws -> OAuthCredential {
     var session = WebAuthenticationSession(client: client, scopes: scopes, pending: pending)
-    session.timeout = .seconds(wait)
-    session.redirectPath = redirectPath
-    session.redirectPort = redirectPort
-    session.redirectsToLocalhost = localhost
+    if let wait { session.timeout = .seconds(wait) }
+    session.redirectPath = redirect.path
+    session.redirectPort = redirect.port
+    session.redirectsToLocalhost = redirect.localhost
     session.parameters = try server.parameters()
     if printAddress { session.browser = PrintedAddress() }
     // A problem with the server is reported before the browser opens.
@@ -152,11 +143,11 @@ struct LoginCommand: ParsableCommand {
       scopes: scopes, parameters: try server.parameters())
     let text = await authorization.terminalText(withQRCode: StandardError.isTerminal)
     StandardError.sayLines(text)
-    return try await client.credential(for: authorization)
+    return try await client.credential(for: authorization, timeout: wait.map { .seconds($0) })
   }
 
   /// The scopes one by one, even if several were given as one text.
-  private var scopes: [String] {
+  var scopes: [String] {
     scope.flatMap { $0.split(separator: " ").map(String.init) }
   }
 }

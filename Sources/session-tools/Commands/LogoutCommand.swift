@@ -33,7 +33,8 @@ struct LogoutCommand: ParsableCommand {
     } catch let error as WebLoginError {
       throw Failure(
         ExitStatus(error),
-        "logged out, but not every token could be revoked: \(Remedy.text(of: error))")
+        "logged out, but not every token could be revoked: "
+          + (Remedy.isAboutLogin(error) ? Remedy.reason(of: error) : Remedy.text(of: error)))
     }
   }
 }

@@ -33,7 +33,9 @@ struct TokenCommand: ParsableCommand {
       throw place.loginNeeded("the server no longer accepts the login", again: login)
     } catch let error as SessionError {
       guard let cause = error.underlying as? WebLoginError else { throw error }
-      guard cause.requiresLogin else { throw cause }
+      guard cause.requiresLogin else {
+        throw Remedy.isAboutLogin(cause) ? place.notRefreshed(login, because: cause) : cause
+      }
       let reason = cause.refusal.map { " (\($0.error))" } ?? ""
       throw place.loginNeeded(
         cause.code == .noRefreshToken

@@ -59,13 +59,24 @@ struct LoginStore {
   ///   - login: The login that is no longer of use, if there is one.
   /// - Returns: The failure.
   func loginNeeded(_ reason: String, again login: StoredLogin? = nil) -> Failure {
+    Failure(.loginNeeded, "\(location): \(reason). Run \(command(for: login))")
+  }
+
+  /// Returns the failure for a login that the server does not refresh until someone changes
+  /// something: its own remedies are options of `session-tools login`.
+  func notRefreshed(_ login: StoredLogin, because error: WebLoginError) -> Failure {
+    Failure(
+      ExitStatus(error),
+      "\(Remedy.reason(of: error)). The login is kept: correct this at the server, or log in again "
+        + "with other options than \(command(for: login))")
+  }
+
+  private func command(for login: StoredLogin?) -> String {
     var options = login?.options ?? ["--issuer", "URL", "--client-id", "ID"]
     options += ["--store", location.argument, "--service", namespace.service]
     if name != LoginOptions.standardName { options += ["--name", name] }
     let words = options.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
-    return Failure(
-      .loginNeeded,
-      "\(location): \(reason). Run session-tools login \(words.joined(separator: " "))")
+    return "session-tools login \(words.joined(separator: " "))"
   }
 
   private func items<Item: Codable>(

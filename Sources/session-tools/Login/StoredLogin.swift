@@ -13,14 +13,20 @@ struct StoredLogin: Codable, ExpiringItem, Sendable {
   let resources: [String]?
   /// The scopes that were asked for.
   let scopes: [String]?
+  /// Further options that the same login needs, as they are typed.
+  let furtherOptions: [String]?
 
-  init(_ credential: OAuthCredential, at server: ServerOptions, scopes: [String]) throws {
+  init(_ credential: OAuthCredential, with command: LoginCommand) throws {
     self.credential = credential
-    issuer = server.issuer
-    clientID = server.clientID
-    self.server = try server.addresses()
-    resources = server.resources
-    self.scopes = scopes
+    issuer = command.server.issuer
+    clientID = command.server.clientID
+    server = try command.server.addresses()
+    resources = command.server.resources
+    scopes = command.scopes
+    furtherOptions =
+      (command.device ? ["--device"] : []) + command.redirect.options
+      + command.server.parameter.filter { !$0.hasPrefix("resource=") }
+      .flatMap { ["--parameter", $0] }
   }
 
   var expirationDate: Date? { credential.expirationDate }
@@ -46,6 +52,6 @@ struct StoredLogin: Codable, ExpiringItem, Sendable {
     for case (let name, let address?) in addresses { options += [name, address.absoluteString] }
     for scope in scopes ?? [] { options += ["--scope", scope] }
     for resource in resources ?? [] { options += ["--resource", resource] }
-    return options
+    return options + (furtherOptions ?? [])
   }
 }

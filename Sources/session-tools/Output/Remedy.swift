@@ -15,8 +15,19 @@ enum Remedy {
   /// Returns the text of an error of a login, with what to type.
   static func text(of error: WebLoginError) -> String {
     guard let remedy = remedy(for: error) else { return "\(error)" }
-    let name = error.refusal.map { " (\($0.error))" } ?? ""
-    return "\(error.reason)\(name). \(remedy)."
+    return "\(reason(of: error)). \(remedy)."
+  }
+
+  /// Returns what happened, without what to do.
+  static func reason(of error: WebLoginError) -> String {
+    error.reason + (error.refusal.map { " (\($0.error))" } ?? "")
+  }
+
+  /// Whether the remedies of an error are options of `session-tools login`, or the server's matter.
+  static func isAboutLogin(_ error: WebLoginError) -> Bool {
+    [
+      WebLoginError.noMetadata, .invalidMetadata, .missingEndpoint, .unsupported, .refused,
+    ].contains(error.code)
   }
 
   private static func remedy(for error: WebLoginError) -> String? {
@@ -26,8 +37,9 @@ enum Remedy {
     case (WebLoginError.noMetadata, _):
       "Check --issuer, or give --token-endpoint and --authorization-endpoint (or --device-endpoint)"
     case (WebLoginError.missingEndpoint, _):
-      "Log in with --device or without it, whichever the server supports (--print-address if no "
-        + "browser opens here), or give all addresses with --token-endpoint and the like"
+      "Check the addresses of the server, or log in with --device or without it, whichever it "
+        + "supports (--print-address if no browser opens here); --token-endpoint and the like give "
+        + "addresses"
     case (WebLoginError.listenerFailed, _): "Log in with --device"
     case (WebLoginError.refused, "invalid_client"):
       "Check --client-id; a client that the server gave a secret cannot be used here"

@@ -4,6 +4,7 @@ Prints its port. `/seen` returns the requested paths, `/sent` the number of byte
 without an end, and `/token` answers as a token endpoint does.
 """
 
+import gzip
 import http.server
 import time
 
@@ -22,6 +23,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_without_end()
         elif self.path == "/sent":
             self.finish_with(str(self.server.sent).encode())
+        elif self.path == "/short":
+            self.close_connection = True
+            self.send_response(200)
+            self.send_header("Content-Length", "5000")
+            self.end_headers()
+            self.wfile.write(b"{}")
+        elif self.path in ("/packed", "/bomb"):
+            size = 20 if self.path == "/packed" else 50_000_000
+            self.finish_with(gzip.compress(b"x" * size), **{"Content-Encoding": "gzip"})
         elif self.path == "/large":
             self.finish_with(b"x" * 5_000_000)
         elif self.path == "/token":

@@ -75,7 +75,7 @@ struct LoginAddress: Sendable {
   let redirect: URL
 
   init(_ address: URL) throws {
-    fields = Form.decode(address.query(percentEncoded: true) ?? "") ?? [:]
+    fields = Form.decode(address.query(percentEncoded: true) ?? "")
     guard let redirect = fields["redirect_uri"].flatMap(URL.init(string:)) else {
       throw Missing(field: "redirect_uri")
     }
@@ -114,7 +114,7 @@ extension OAuthHTTPResponse {
 extension OAuthHTTPRequest {
   /// The fields that are posted.
   var fields: [String: String] {
-    Form.decode(String(decoding: body ?? Data(), as: UTF8.self)) ?? [:]
+    Form.decode(String(decoding: body ?? Data(), as: UTF8.self))
   }
 }
 

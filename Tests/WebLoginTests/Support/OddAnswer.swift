@@ -47,9 +47,10 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
   /// Answers from which everything that is needed is kept.
   private static func kept(
     _ name: String, _ body: String, status: Int = 200, login: Tokens? = both,
-    refreshed: Tokens = both
+    refreshed: Tokens = both, revoking: WebLoginError.Code? = nil
   ) -> OddAnswer {
-    OddAnswer(name, body, status: status, login: login, refreshed: refreshed)
+    OddAnswer(
+      name, body, status: status, login: login, refreshed: refreshed, revoking: revoking)
   }
 
   /// Answers with a field beside the two tokens.
@@ -87,11 +88,15 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
     _ name: String, _ body: String, status: Int = 400, _ code: WebLoginError.Code = .refused,
     refreshed: Tokens? = untouched
   ) -> OddAnswer {
-    OddAnswer(
+    // A token that the server does not accept needs no revocation.
+    let isRevoked = (200..<300).contains(status) || refreshed == nil
+    return OddAnswer(
       name, body, status: status, refused: code, refreshed: refreshed, failing: code,
-      revoking: (200..<300).contains(status) ? nil : code)
+      revoking: isRevoked ? nil : code)
   }
 
+  private static let deep =
+    String(repeating: "[", count: 600) + String(repeating: "]", count: 600)
   private static let manyScopes = Array(repeating: "a", count: 9000)
 
   static let all: [OddAnswer] =
@@ -108,7 +113,7 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
       #""error": 0"#, #""error": false"#, #""error": {}"#, #""error": "none""#,
       #""error_description": """#,
     ].map(beside)
-    + [#""""#, "null", "5", "false", "{}", "[\"RT2\"]"].map(notRotated)
+    + [#""""#, #"" \t""#, "null", "5", "false", "{}", "[\"RT2\"]"].map(notRotated)
     + [
       kept("nothing but the two tokens", "{\(pair)}"),
       kept(
@@ -119,6 +124,26 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
       kept("a byte order mark in front", "\u{FEFF}{\(pair)}"),
       kept("lines around it", "\r\n\n {\(pair)}\r\n"),
       kept("a form", "access_token=new&refresh_token=RT2&token_type=bearer&expires_in=60\n"),
+      kept("a form with names twice", "access_token=new&refresh_token=RT2&scope=a&scope=b"),
+      kept(
+        "a form with bytes that cannot be read",
+        "name=100%&access_token=new&refresh_token=RT2&city=K%F6ln"),
+      kept("status 302", "{\(pair)}", status: 302, revoking: .incompleteResponse),
+      kept("status 400", "{\(pair)}", status: 400, revoking: .incompleteResponse),
+      kept("status 500", "{\(pair)}", status: 500, revoking: .unavailable),
+      kept("an answer cut off behind the tokens", "{\(pair), \"sco"),
+      kept("a list of one answer", "[{\(pair)}]"),
+      kept("two answers", "{\(pair)}{\"refresh_token\": \"no\"}"),
+      kept("a warning in front", "<b>Notice</b>: no { or {} in x.php\n{\(pair)}"),
+      kept("a comment behind", "{\(pair)}\n<!-- a.example -->"),
+      kept("a NUL behind", "{\(pair)}\0"), kept("a call of a function", "done({\(pair)});"),
+      kept("a number that JSON does not have", "{\(pair), \"expires_in\": NaN}"),
+      kept("a number with a sign", "{\"expires_in\": +3600, \(pair)}"),
+      kept("a value too deep", "{\"a\": \(deep), \(pair)}"),
+      kept(
+        "tokens of others in what is no JSON",
+        #"{"n": NaN, "a": {"refresh_token": "no"}, "b": ["refresh_token", "no"], "#
+          + #""c": "\"refresh_token\": \"no\"", \#(pair)}"#),
       OddAnswer(
         "a token that is no bearer token", #"{\#(pair), "token_type": "DPoP"}"#,
         refused: .unsupported, refreshed: both),
@@ -129,6 +154,8 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
         "too many scopes in a list",
         #"{\#(pair), "scope": ["\#(manyScopes.joined(separator: #"",""#))"]}"#,
         refused: .responseTooLarge, refreshed: both),
+      halved("an access_token cut off", #"{"refresh_token": "RT2", "access_token": "ne"#),
+      halved("a form without an access_token", "refresh_token=RT2&token_type=bearer"),
       halved("no access_token", #"{"refresh_token": "RT2", "token_type": "Bearer"}"#),
       halved("an empty access_token", #"{"access_token": "", "refresh_token": "RT2"}"#),
       halved("access_token is null", #"{"access_token": null, "refresh_token": "RT2"}"#),
@@ -141,7 +168,8 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
       unread("a list", "[\(1), 2]", .incompleteResponse),
       unread("a text", "\"new\"", .incompleteResponse),
       unread("a web page", "<html>Welcome to the hotel</html>"), unread("nothing", ""),
-      unread("status 204", "", status: 204), unread("half of an answer", "{\(pair), \"sco"),
+      unread("status 204", "", status: 204),
+      unread("an answer cut off in its first token", #"{"access_token": "ne"#),
       refusal("GitHub's refusal", #"{"error": "bad_refresh_token"}"#, status: 200),
       refusal("a refusal as a form", "error=bad_refresh_token&error_uri=x", status: 200),
       refusal(
@@ -152,6 +180,10 @@ struct OddAnswer: Sendable, CustomTestStringConvertible {
         "a rejection", #"{"error": "invalid_grant", "error_description": 7}"#, refreshed: nil),
       refusal(
         "a rejection as a success", #"{"error": "invalid_grant"}"#, status: 200, refreshed: nil),
+      refusal("Supabase's refusal", #"{"code": 400, "error_code": "refresh_token_not_found"}"#),
+      refusal("no reason", "", status: 401, .incompleteResponse),
+      refusal("a missing page", "<html>", status: 404, .missingEndpoint),
+      refusal("an address that moved", "<html>", status: 308, .missingEndpoint),
       refusal("an error of another form", #"{"error": {"code": 400}}"#, .incompleteResponse),
       refusal("a message", #"{"message": "Forbidden"}"#, status: 403, .incompleteResponse),
     ]

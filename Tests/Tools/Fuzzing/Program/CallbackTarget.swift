@@ -19,7 +19,7 @@ enum CallbackTarget {
       try require(
         part.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }, "a control character")
     }
-    guard let fields = Form.decode(request.query) else { return }
+    let fields = Form.decode(request.query)
     let again = Form.encode(fields.map { (name: $0.key, value: $0.value) })
     try require(
       fields.isEmpty || Form.decode(again) == fields, "\(request.query) changes when encoded")
