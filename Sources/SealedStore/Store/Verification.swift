@@ -153,11 +153,20 @@ private struct Verifier {
     var lost = checkRecords(of: view, survey)
     var repairable: Set<StoreKey> = []
     if let damage = view.damage {
-      let newest = survey.newestNumbers(before: view.recordsEnd)
-      let older = Set(
-        survey.unopened.filter { $0.number > newest[$0.prefix.tag] ?? 0 }.map(\.prefix.tag))
+      let newest = survey.newest(before: view.recordsEnd)
+      let broken =
+        survey.unopened.map { ($0.prefix.tag, $0.number) }
+        + survey.partial.filter { !$0.counts }.map { ($0.prefix.tag, $0.prefix.number) }
+      let older = Set(broken.filter { $0.1 > newest[$0.0]?.prefix.number ?? 0 }.map(\.0))
       for (tag, name) in survey.names where damage.tagsBehind?.contains(tag) ?? true {
-        if older.contains(tag) { lost.insert(name) } else { repairable.insert(name) }
+        if older.contains(tag) {
+          lost.insert(name)
+        } else if let record = newest[tag], !record.isRemoval,
+          // In the part that the chain confirms, the index shows what was removed.
+          record.offset >= view.end.byteCount || view.index[tag] != nil
+        {
+          repairable.insert(name)
+        }
       }
     }
     checkEnd(of: view)
@@ -235,6 +244,7 @@ private struct Verifier {
         continue
       }
       let (prefix, offset) = (record.prefix, record.offset)
+      let hasValue = record.part?.hasValue == true
       // The index ends where the journal breaks off.
       let isNewest =
         view.index[prefix.tag].map { Int($0.offset) == offset } ?? false
@@ -249,13 +259,23 @@ private struct Verifier {
         } else {
           "the newest value"
         }
+      let part = hasValue ? "the name of record" : "record"
+      let remedy =
+        if !hasValue || !isNewest || prefix.kind.contains(.removed) {
+          ""
+        } else if survey.names[prefix.tag] != nil {
+          "; its value does, and a repair restores the name"
+        } else {
+          "; its value does, and a repair gives it another name"
+        }
       add(
-        .journal, "record \(record.number) at byte \(offset), \(what) \(whose), does not open",
+        .journal,
+        "\(part) \(record.number) at byte \(offset), \(what) \(whose), does not open\(remedy)",
         isDamage: true)
     }
     if !survey.gaps.isEmpty {
       // One gap may cover many records.
-      let opened = Set(survey.records.map(\.offset))
+      let opened = Set(survey.counting.map(\.offset))
       for (tag, name) in survey.names {
         guard let entry = view.entry(of: tag) else { continue }
         if !opened.contains(Int(entry.offset)) { damaged.insert(name) }
