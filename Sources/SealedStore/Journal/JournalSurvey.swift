@@ -182,9 +182,9 @@ struct JournalSurvey {
     }
   }
 
-  /// The offset of the last record of each item that opens.
+  /// The offset of the last record of each item that shows what became of it.
   var lastOffsets: [ItemTag: Int] {
-    records.reduce(into: [:]) { last, record in
+    counting.reduce(into: [:]) { last, record in
       last[record.prefix.tag] = max(last[record.prefix.tag] ?? 0, record.offset)
     }
   }

@@ -22,10 +22,11 @@ struct LostItems: Sendable {
   ///   - survey: The records of the damaged journal.
   ///   - kept: The records whose values were kept, one for each item.
   ///   - chained: The part that the chain confirms, if there is one.
+  ///   - last: The highest number of a record that counts.
   ///   - range: The bytes behind that part whose records count, if they are whole.
   init(
     _ survey: JournalSurvey, kept: [ItemIndex.Entry], _ chained: ChainedPart?,
-    countingIn range: Range<Int>
+    upTo last: UInt64, countingIn range: Range<Int>
   ) {
     let kept = Dictionary(uniqueKeysWithValues: kept.map { ($0.tag, $0) })
     let newest = survey.newest(before: range.upperBound).mapValues(\.prefix.number)
@@ -46,8 +47,10 @@ struct LostItems: Sendable {
       knownRecordCount = max(0, Int(clamping: chained.number) - found)
     }
     let start = chained?.byteCount ?? JournalHead.byteCount
+    // Behind the last number there is only a change that was dropped.
     accountedByteCount = survey.records.reduce(start) { count, record in
-      record.offset >= start ? count + record.prefix.recordByteCount : count
+      record.offset >= start && record.prefix.number <= last
+        ? count + record.prefix.recordByteCount : count
     }
     let whole = Set(survey.records.map(\.prefix.number))
     var known: Set<UInt64> = []

@@ -187,7 +187,7 @@ extension StoreWriter {
     try confirm(view, keys: keys) { $0.take(view) }
     let last = newest.lastNumber
     let lost = LostItems(
-      survey, kept: newest.values.map(\.entry), chained,
+      survey, kept: newest.values.map(\.entry), chained, upTo: last,
       countingIn: Self.rangeBehind(chained, in: survey, upTo: last, mark: confirmed))
     let lostRecordCount = Self.lostRecordCount(
       in: survey, lost, upTo: last, chained?.head, mark: confirmed)
@@ -242,7 +242,8 @@ extension StoreWriter {
     if let head {
       let changeCount = Int(truncatingIfNeeded: mark.version &- head.start.version)
       let kept = survey.records + survey.partial.filter(\.hasItemValue)
-      let ended = Set(kept.filter { $0.prefix.kind.contains(.last) }.map(\.prefix.number))
+      let ended = Set(
+        kept.filter { $0.prefix.kind.contains(.last) }.map(\.prefix.number).filter { $0 <= last })
       lost = max(lost, changeCount &- ended.count)
     }
     // There was a record in the bytes for which nothing accounts.

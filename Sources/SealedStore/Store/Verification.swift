@@ -232,7 +232,7 @@ private struct Verifier {
     of view: JournalView, _ survey: JournalSurvey
   ) -> Set<StoreKey> {
     var damaged: Set<StoreKey> = []
-    let lastOpened = survey.lastOffsets
+    let lastCounting = survey.lastOffsets
     for gap in survey.gaps {
       // If the mark is damaged, nothing shows whether the bytes behind the last whole change count.
       if view.damage?.isOfMark == true, gap.range.lowerBound >= view.end.byteCount { continue }
@@ -247,8 +247,9 @@ private struct Verifier {
       let hasValue = record.part?.hasValue == true
       // The index ends where the journal breaks off.
       let isNewest =
-        view.index[prefix.tag].map { Int($0.offset) == offset } ?? false
-        || offset >= view.end.byteCount && lastOpened[prefix.tag] ?? 0 < offset
+        lastCounting[prefix.tag] ?? 0 <= offset
+        && (view.index[prefix.tag].map { Int($0.offset) == offset } ?? false
+          || offset >= view.end.byteCount)
       let whose =
         survey.names[prefix.tag].map { "of \($0)" } ?? "of an item without a readable name"
       let what =
@@ -278,7 +279,10 @@ private struct Verifier {
       let opened = Set(survey.counting.map(\.offset))
       for (tag, name) in survey.names {
         guard let entry = view.entry(of: tag) else { continue }
-        if !opened.contains(Int(entry.offset)) { damaged.insert(name) }
+        // Behind a break there may be a newer record.
+        if !opened.contains(Int(entry.offset)), lastCounting[tag] ?? 0 < view.end.byteCount {
+          damaged.insert(name)
+        }
       }
     }
     if let start = survey.firstOtherGap {

@@ -13,7 +13,13 @@ import Testing
     let files: MemoryFileSystem.Content
     /// The right values; several where a change was not confirmed yet.
     let truths: [[String: String]]
-    let open: @Sendable (MemoryFileSystem) throws(StoreError) -> SealedFileStore
+    let key: RawKey
+
+    func open(_ disk: MemoryFileSystem) throws(StoreError) -> SealedFileStore {
+      try SealedFileStore.open(
+        at: SplicedLife.path, key: key,
+        environment: StoreEnvironment(fileSystem: disk, repairLease: .zero))
+    }
   }
 
   /// The number of checked stores, by what became of them.
@@ -43,17 +49,16 @@ import Testing
     let names = Set(subject.truths.flatMap(\.keys)).union(["never"])
     var before: [String: String?] = [:]
     for name in names {
-      do throws(StoreError) {
-        before[name] = .some(try store.text(name))
-      } catch let error where error.code == .corrupt {}
+      if let answer = try Self.unlessCorrupt({ () throws(StoreError) in try store.text(name) }) {
+        before[name] = .some(answer)
+      }
     }
     let isListed = try code { _ = try store.keys(in: nil) } == nil
-    if try store.listing().damage == nil, !isListed { return "its damage is not in a listing" }
+    let listing = try Self.unlessCorrupt({ () throws(StoreError) in try store.listing() })
+    if let listing, listing.damage == nil, !isListed { return "its damage is not in a listing" }
     let verified = try store.verify()
-    let report: RepairReport
-    do throws(StoreError) {
-      report = try store.repair()
-    } catch let error where error.code == .corrupt {
+    guard let report = try Self.unlessCorrupt({ () throws(StoreError) in try store.repair() })
+    else {
       counts.beyondRepair += 1
       return before.values.contains { $0 != nil } ? "it is readable, but not repaired" : nil
     }
@@ -66,15 +71,23 @@ import Testing
     guard try again.verify().isSound else { return "it is still damaged" }
     for (name, value) in before where after[name] != value {
       // A value that has no name anywhere is kept under another one.
-      let isRecovered =
-        value.map { value in
-          report.recoveredItems.contains { after[$0.identifier] == value }
-        } ?? false
+      let isRecovered = report.recoveredItems.contains { after[$0.identifier] == value }
       if !isRecovered {
         return "\(name) was \(value ?? "absent") and is \(after[name] ?? "absent")"
       }
     }
     return silentLoss(subject, after, report) ?? wrongVerification(subject, verified, after)
+  }
+
+  private static func unlessCorrupt<Value>(
+    _ body: () throws(StoreError) -> Value
+  ) throws(StoreError) -> Value? {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      return nil
+    }
   }
 
   private static func silentLoss(
@@ -130,10 +143,12 @@ import Testing
       let store = try SealedFileStore.create(
         at: SplicedLife.path, key: key, environment: StoreEnvironment(fileSystem: faulty))
       for change in changes {
-        try store.apply(
-          change.map { item, value in
-            if let value { .put(secret(value), for: try name(item)) } else { .remove(try name(item)) }
-          })
+        var records: [StoreChange] = []
+        for (item, value) in change {
+          let item = try name(item)
+          records.append(value.map { .put(secret($0), for: item) } ?? .remove(item))
+        }
+        try store.apply(records)
       }
       switch ending {
       case "compact": try store.compact()
@@ -143,21 +158,17 @@ import Testing
         try store.remove(name("w"))
       case "die in a rotation":
         faulty.setRule { $0.kind == .rename && $0.name == "header" ? .fail(5) : nil }
-        try? store.rotate()
+        #expect(throws: Never.self) { try store.rotate() }
       case "die in a compaction":
         faulty.setRule { $0.kind == .write && $0.name == "mark" ? .fail(5) : nil }
-        try? store.compact()
+        #expect(throws: StoreError.self) { try store.compact() }
       default: break
       }
-      let open: @Sendable (MemoryFileSystem) throws(StoreError) -> SealedFileStore = {
-        disk throws(StoreError) in
-        try SealedFileStore.open(
-          at: SplicedLife.path, key: key,
-          environment: StoreEnvironment(fileSystem: disk, repairLease: .zero))
-      }
+      faulty.setRule(nil)
       let files = try disk.content(of: SplicedLife.path)
-      let truth = try open(MemoryFileSystem(SplicedLife.path, files)).texts()
-      subjects.append(Subject(files: files, truths: [truth], open: open))
+      let copy = try MemoryFileSystem(SplicedLife.path, files)
+      let truth = try Subject(files: files, truths: [], key: key).open(copy).texts()
+      subjects.append(Subject(files: files, truths: [truth], key: key))
     }
     return subjects
   }
@@ -230,9 +241,8 @@ import Testing
     }
     let isSettled = try disk.content(of: SplicedLife.path) == moment.files
     let states = life.states[max(0, moment.state - 1)...moment.state]
-    return Subject(files: moment.files, truths: isSettled ? [truth] : [truth] + states) {
-      disk throws(StoreError) in try life.open(disk)
-    }
+    return Subject(
+      files: moment.files, truths: isSettled ? [truth] : [truth] + states, key: life.key)
   }
 
   /// Chooses bits in the parts of up to four records.
