@@ -149,7 +149,12 @@ struct JournalSurvey {
           ?? (start + prefix.recordByteCount == range.upperBound)
       }
       if isLengthLikely, let record {
-        start += record.prefix.recordByteCount
+        // Each record is a gap of its own, so that each is reported.
+        if let begin = gapStart, begin < start { add(Gap(range: begin..<start, record: gapRecord)) }
+        gapStart = nil
+        let end = start + record.prefix.recordByteCount
+        add(Gap(range: start..<end, record: record))
+        start = end
         isRecordExpected = true
         expectedNumber = record.number &+ 1
         // This was one step and no search.

@@ -50,11 +50,11 @@ struct RepairCommand: ParsableCommand {
         "at least \(Size.count(report.unknownRecordCount, "record")) could not be opened or found; "
           + Self.unknown(report))
     }
-    if let item = report.recoveredItems.first {
+    if !report.recoveredItems.isEmpty {
       StandardError.say(
-        "The names of \(Size.count(report.recoveredItems.count, "item")) do not open: find out what "
-          + "each is by its value, store it under its own name, and remove it, such as \(item)"
-            .escapingControls())
+        "\(Size.count(report.recoveredItems.count, "item")) kept in the service recovered, without "
+          + "a name of its own: find out from the value what it is, store it under that name, and "
+          + "remove it from there")
     }
     if !report.isEndConfirmed {
       StandardError.say(
