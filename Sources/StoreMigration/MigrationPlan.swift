@@ -75,7 +75,7 @@ public struct MigrationPlan: Sendable {
   public private(set) var firstConflict: StoreKey?
   /// How much the source has that its items leave out; nothing of it is migrated.
   public internal(set) var omittedCount = 0
-  /// The reason why the source may have more items than it can list; `nil` if the list is complete.
+  /// The damage that the source found while it listed its items, of which some may be missing.
   public internal(set) var damage: StoreError?
   /// What protects the items in the source.
   public let before: StoreProtection

@@ -65,7 +65,7 @@ public struct MigrationReport: Sendable {
   public let sourceDigest: String
   /// The same digest of the names and values that were read back from the target.
   public let targetDigest: String
-  /// The reason why the source may have more items than it could list; `nil` if it listed them all.
+  /// The damage that the source found while it listed its items, of which some may be missing.
   public let damage: StoreError?
   /// What protects the items in the source.
   public let before: StoreProtection

@@ -57,6 +57,19 @@ struct JournalRewriter {
     entries.append((sealer.seal(buffer, at: place, lengths, kind: nextKind, tag: tag), false))
   }
 
+  /// Adds a value under a name of its own.
+  ///
+  /// - Throws: `noSpace` or `io`.
+  mutating func add(_ value: SecretBytes, for key: StoreKey) throws(StoreError) {
+    let record = UnsealedRecord(.put(value, for: key))
+    let byteCount = record.lengths.record
+    let place = try place(for: byteCount)
+    // The padding must be zeros, and the buffer may have been used before.
+    buffer.copy([UInt8](repeating: 0, count: byteCount), to: place)
+    let entry = record.seal(in: buffer, at: place, kind: nextKind, &sealer, tagKey: keys.tagKey)
+    entries.append((entry, false))
+  }
+
   private var nextKind: RecordKind {
     var kind: RecordKind = entries.isEmpty ? .first : []
     if entries.count + 1 >= count { kind.insert(.last) }

@@ -4,23 +4,33 @@ import SessionToolsBase
 ///
 /// It is for verification and repair; reads never rely on it.
 struct JournalSurvey {
-  /// A record that opens.
+  /// A record of which at least one part opens: both bind the prefix, which is right then.
   struct Found {
     let prefix: RecordPrefix
     let offset: Int
+    let hasName: Bool
+    let hasValue: Bool
 
+    var isWhole: Bool { hasName && hasValue }
+    var isRemoval: Bool { prefix.kind.contains(.removed) }
+    /// Whether it has the value of its item; another record may have the name.
+    var hasItemValue: Bool { hasValue && !isRemoval }
+    /// Whether it shows what became of its item: a removal needs no other part for that.
+    var counts: Bool { hasValue || isRemoval }
     var entry: ItemIndex.Entry { ItemIndex.Entry(prefix, at: offset) }
   }
 
-  /// A record that does not open.
+  /// A record that does not open, or not as a whole.
   struct Unopened {
     let prefix: RecordPrefix
     let offset: Int
     /// The number in the prefix where that is right; otherwise the one behind that of the record
     /// before, and without such a record the one in the prefix, which may be what was damaged.
     let number: UInt64
-    /// Whether one of the sealed parts opens: both bind the prefix, which is right then.
-    let isAuthentic: Bool
+    /// The record, if one of its parts opens.
+    let part: Found?
+
+    var isAuthentic: Bool { part != nil }
   }
 
   /// A stretch of the file in which no record opens.
@@ -32,8 +42,10 @@ struct JournalSurvey {
 
   /// The records that open, each only once: copies, which anyone can make, would fill the memory.
   private(set) var records: [Found] = []
-  /// Records that do not open, in a limited number: those with a part that opens, and those where a
-  /// record is expected, whose prefixes are most likely right.
+  /// The records of which one part opens, each only once for each part.
+  private(set) var partial: [Found] = []
+  /// Records that do not open, in a limited number: those where a record is expected, whose
+  /// prefixes are most likely right.
   private(set) var unopened: [Unopened] = []
   /// The first gaps, in a limited number: every byte could be one.
   private(set) var gaps: [Gap] = []
@@ -47,6 +59,8 @@ struct JournalSurvey {
   /// The number of records at the front that are in the order of their numbers; the others follow.
   private var orderedCount = 0
   private var unordered: Set<RecordName> = []
+  private var named: Set<RecordName> = []
+  private var nameless: Set<RecordName> = []
 
   private struct RecordName: Hashable {
     let number: UInt64
@@ -80,18 +94,22 @@ struct JournalSurvey {
     while start < range.upperBound {
       steps.reached(start)
       let prefix = try Self.prefix(at: start, in: range, &window, keys)
-      if let prefix,
-        let record = try opener.read(
-          from: file, at: start, prefix.lengths, .both),
-        opener.tag(of: record) == prefix.tag,
-        record.isVoid || record.key != nil
-      {
+      let opened = try prefix.flatMap { prefix throws(StoreError) in
+        try opener.readParts(from: file, at: start, prefix.lengths)
+      }
+      let found = opened.map {
+        Found(
+          prefix: $0.record.prefix, offset: start, hasName: $0.hasName, hasValue: $0.hasValue)
+      }
+      if let opened, opened.hasName, let key = opened.record.key {
+        names[opened.record.prefix.tag] = key
+      }
+      if let prefix, let found, found.isWhole {
         if let begin = gapStart {
           add(Gap(range: begin..<start, record: gapRecord))
           gapStart = nil
         }
-        add(Found(prefix: prefix, offset: start))
-        if let key = record.key { names[prefix.tag] = key }
+        add(found)
         start += prefix.recordByteCount
         isRecordExpected = true
         expectedNumber = prefix.number &+ 1
@@ -100,24 +118,15 @@ struct JournalSurvey {
       }
       var record: Unopened?
       if let prefix {
-        let hasRoom = unopened.count < Self.largestGapCount
-        let isNameless = names[prefix.tag] == nil
-        let named =
-          hasRoom || isNameless
-          ? try opener.read(from: file, at: start, prefix.lengths, .name) : nil
-        if isNameless, let named, opener.tag(of: named) == prefix.tag {
-          names[prefix.tag] = named.key
-        }
-        var isAuthentic = hasRoom && named != nil
-        if hasRoom, !isAuthentic {
-          isAuthentic = try opener.read(from: file, at: start, prefix.lengths, .value) != nil
-        }
-        let found = Unopened(
+        let broken = Unopened(
           prefix: prefix, offset: start,
-          number: isAuthentic ? prefix.number : expectedNumber ?? prefix.number,
-          isAuthentic: isAuthentic)
-        if hasRoom, isRecordExpected || isAuthentic { unopened.append(found) }
-        record = found
+          number: found?.prefix.number ?? expectedNumber ?? prefix.number, part: found)
+        if let found {
+          add(partial: found)
+        } else if isRecordExpected, unopened.count < Self.largestGapCount {
+          unopened.append(broken)
+        }
+        record = broken
       }
       expectedNumber = nil
       isRecordExpected = false
@@ -140,7 +149,12 @@ struct JournalSurvey {
           ?? (start + prefix.recordByteCount == range.upperBound)
       }
       if isLengthLikely, let record {
-        start += record.prefix.recordByteCount
+        // Each record is a gap of its own, so that each is reported.
+        if let begin = gapStart, begin < start { add(Gap(range: begin..<start, record: gapRecord)) }
+        gapStart = nil
+        let end = start + record.prefix.recordByteCount
+        add(Gap(range: start..<end, record: record))
+        start = end
         isRecordExpected = true
         expectedNumber = record.number &+ 1
         // This was one step and no search.
@@ -159,19 +173,30 @@ struct JournalSurvey {
     steps.finish()
   }
 
-  /// Returns the number of the newest record of each item that opens, of those before an offset.
-  func newestNumbers(before end: Int) -> [ItemTag: UInt64] {
-    records.reduce(into: [:]) { newest, record in
+  /// The records that show what became of their items.
+  var counting: [Found] { records + partial.filter(\.counts) }
+
+  /// Returns the newest of these records of each item, of those before an offset.
+  func newest(before end: Int) -> [ItemTag: Found] {
+    counting.reduce(into: [:]) { newest, record in
       guard record.offset < end else { return }
-      newest[record.prefix.tag] = max(newest[record.prefix.tag] ?? 0, record.prefix.number)
+      let known = newest[record.prefix.tag]
+      if known.map({ $0.prefix.number < record.prefix.number }) ?? true {
+        newest[record.prefix.tag] = record
+      }
     }
   }
 
-  /// The offset of the last record of each item that opens.
+  /// The offset of the last record of each item that shows what became of it.
   var lastOffsets: [ItemTag: Int] {
-    records.reduce(into: [:]) { last, record in
+    counting.reduce(into: [:]) { last, record in
       last[record.prefix.tag] = max(last[record.prefix.tag] ?? 0, record.offset)
     }
+  }
+
+  /// The numbers of the records that a repair needs nothing else of: the others are lost.
+  var keptNumbers: Set<UInt64> {
+    Set((records + partial.filter(\.hasItemValue)).map(\.prefix.number))
   }
 
   private mutating func add(_ gap: Gap) {
@@ -192,6 +217,12 @@ struct JournalSurvey {
     let name = RecordName(number: record.prefix.number, tag: record.prefix.tag)
     guard !isOrdered(name), unordered.insert(name).inserted else { return }
     records.append(record)
+  }
+
+  private mutating func add(partial record: Found) {
+    let name = RecordName(number: record.prefix.number, tag: record.prefix.tag)
+    let isNew = record.hasName ? named.insert(name).inserted : nameless.insert(name).inserted
+    if isNew { partial.append(record) }
   }
 
   /// Returns whether a record is among those in order.

@@ -20,15 +20,17 @@ struct LostItems: Sendable {
   ///
   /// - Parameters:
   ///   - survey: The records of the damaged journal.
-  ///   - kept: The records that were kept, one for each item.
+  ///   - kept: The records whose values were kept, one for each item.
   ///   - chained: The part that the chain confirms, if there is one.
+  ///   - last: The highest number of a record that counts.
   ///   - range: The bytes behind that part whose records count, if they are whole.
   init(
     _ survey: JournalSurvey, kept: [ItemIndex.Entry], _ chained: ChainedPart?,
-    countingIn range: Range<Int>
+    upTo last: UInt64, countingIn range: Range<Int>
   ) {
     let kept = Dictionary(uniqueKeysWithValues: kept.map { ($0.tag, $0) })
-    let newest = survey.newestNumbers(before: range.upperBound)
+    let newest = survey.newest(before: range.upperBound).mapValues(\.prefix.number)
+    let keptNumbers = survey.keptNumbers
     var lost: Set<ItemTag> = []
     if let chained {
       for entry in chained.index.entries {
@@ -41,23 +43,26 @@ struct LostItems: Sendable {
         let isRemoved = found == nil && newest[entry.tag] ?? 0 > chained.number
         if isNewest != true && !isRemoved { lost.insert(entry.tag) }
       }
-      let found = Set(survey.records.map(\.prefix.number)).count { $0 <= chained.number }
+      let found = keptNumbers.count { $0 <= chained.number }
       knownRecordCount = max(0, Int(clamping: chained.number) - found)
     }
     let start = chained?.byteCount ?? JournalHead.byteCount
+    // Behind the last number there is only a change that was dropped.
     accountedByteCount = survey.records.reduce(start) { count, record in
-      record.offset >= start ? count + record.prefix.recordByteCount : count
+      record.offset >= start && record.prefix.number <= last
+        ? count + record.prefix.recordByteCount : count
     }
-    var unopened: [ItemTag: JournalSurvey.Unopened] = [:]
-    for record in survey.unopened where record.isAuthentic && range.contains(record.offset) {
-      knownRecordCount += 1
+    let whole = Set(survey.records.map(\.prefix.number))
+    var known: Set<UInt64> = []
+    for record in survey.partial where range.contains(record.offset) {
+      let (number, tag) = (record.prefix.number, record.prefix.tag)
+      if !record.counts, number > newest[tag] ?? 0 { lost.insert(tag) }
+      // Of a copy nothing is lost.
+      guard record.hasItemValue ? !whole.contains(number) : !keptNumbers.contains(number),
+        known.insert(number).inserted
+      else { continue }
+      if !record.hasItemValue { knownRecordCount += 1 }
       accountedByteCount += record.prefix.recordByteCount
-      let tag = record.prefix.tag
-      if unopened[tag].map({ $0.number < record.number }) ?? true { unopened[tag] = record }
-    }
-    for (tag, record) in unopened where record.number > newest[tag] ?? 0 {
-      // A removal that is lost changes nothing where no value is left.
-      if kept[tag] != nil || !record.prefix.kind.contains(.removed) { lost.insert(tag) }
     }
     for tag in lost {
       guard let name = survey.names[tag] else {

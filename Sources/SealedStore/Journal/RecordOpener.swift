@@ -193,6 +193,36 @@ struct RecordOpener: Sendable {
     return open(buffer, at: 16, parts, buffer)
   }
 
+  /// A record of which at least one part opens, which proves its prefix: both parts bind that.
+  struct PartlyOpenRecord {
+    let record: OpenRecord
+    /// Whether the name opens, and is the one to which the tag belongs.
+    let hasName: Bool
+    let hasValue: Bool
+  }
+
+  /// Reads a record, and opens each of its parts on its own; `nil` when neither opens.
+  ///
+  /// - Throws: `io`.
+  func readParts(
+    from file: OpenFile, at start: Int, _ lengths: RecordLengths
+  ) throws(StoreError) -> PartlyOpenRecord? {
+    let buffer = ByteBuffer(byteCount: 16 + lengths.record, isSecret: true)
+    guard try file.read(at: start, into: buffer, 16..<buffer.byteCount) == lengths.record,
+      let prefix = RecordPrefix(buffer, at: 16, maskKey: maskKey), prefix.lengths == lengths
+    else { return nil }
+    journal.bytes.store(in: buffer, at: 0)
+    var record = OpenRecord(prefix: prefix, buffer: buffer, offset: 16)
+    var hasName = false
+    if let key = openName(of: prefix, buffer, at: 16, buffer) {
+      record.canonicalKey = key
+      hasName = tag(of: record) == prefix.tag && (record.isVoid || record.key != nil)
+    }
+    let value = Self.openValue(of: prefix, buffer, at: 16, buffer, valueKey)
+    if let value { record.valueRange = value }
+    guard hasName || value != nil else { return nil }
+    return PartlyOpenRecord(record: record, hasName: hasName, hasValue: value != nil)
+  }
 }
 
 extension RecordLengths {

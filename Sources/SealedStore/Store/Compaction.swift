@@ -153,7 +153,7 @@ extension StoreWriter {
   ///   - keys: The keys that seal the new journal.
   ///   - progress: Called after every few items.
   /// - Returns: The view that a reader of the journal would have.
-  /// - Throws: As ``writeJournal(_:of:head:keys:progress:)``, and `locked`.
+  /// - Throws: As ``writeJournal(_:of:and:of:head:keys:progress:)``, and `locked`.
   func rewriteJournal(
     after predecessor: MarkDigest, version: UInt64, store: StoreIdentifier, keys: KeyRing,
     progress: SealedFileStore.Progress?
@@ -174,19 +174,38 @@ extension StoreWriter {
 
   /// Writes items into `journal.next`, and syncs it.
   ///
+  /// - Parameters:
+  ///   - entries: The records of the items.
+  ///   - reader: A reader of whole records.
+  ///   - nameless: Further records, whose names do not open, with the names to use.
+  ///   - valueReader: A reader of values.
+  ///   - head: The head of the journal.
+  ///   - keys: The keys that seal the journal.
+  ///   - progress: Called after every few items.
+  /// - Returns: The view that a reader of the journal would have.
   /// - Throws: `corrupt` when an item does not open, `noSpace`, `accessDenied` or `io`.
   func writeJournal(
-    _ entries: [ItemIndex.Entry], of reader: ItemReader, head: JournalHead, keys: KeyRing,
+    _ entries: [ItemIndex.Entry], of reader: ItemReader,
+    and nameless: [(entry: ItemIndex.Entry, key: StoreKey)] = [],
+    of valueReader: ItemReader? = nil, head: JournalHead, keys: KeyRing,
     progress: SealedFileStore.Progress?
   ) throws(StoreError) -> JournalView {
     do throws(StoreError) {
       var rewriter = try JournalRewriter(
-        try directory.create(StoreFile.journalNext), head: head, count: entries.count,
-        keys: keys, random: environment.random)
+        try directory.create(StoreFile.journalNext), head: head,
+        count: entries.count + nameless.count, keys: keys, random: environment.random)
       try reader.forEach(
         entries, progress: progress, failure: { store.corruptRecord($0.offset, "it was changed") }
       ) { record, _ throws(StoreError) in
         try rewriter.add(record)
+      }
+      for (entry, key) in nameless {
+        try valueReader?.forEach(
+          [entry], progress: nil,
+          failure: { store.corruptRecord($0.offset, "it was changed") }
+        ) { record, _ throws(StoreError) in
+          try rewriter.add(record.value, for: key)
+        }
       }
       return try rewriter.finish()
     } catch {

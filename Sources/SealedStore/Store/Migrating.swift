@@ -47,7 +47,7 @@ extension SealedFileStore {
   ///   - damage: What is wrong with the journal.
   ///   - start: Items whose records begin before this are left out.
   ///   - listed: The journal that this is a place in; `nil` for the one that the store has now.
-  /// - Returns: The keys.
+  /// - Returns: The keys, and the damage with what is missing.
   /// - Throws: As ``listing()``; `changed` when the store has another journal by now.
   func damagedListing(
     _ damage: StoreError, from start: UInt64 = 0, of listed: JournalIdentifier? = nil
@@ -73,10 +73,21 @@ extension SealedFileStore {
       guard let entry = index[name.key] else { return behind != nil }
       return entry.offset >= start
     }
-    let isComplete =
-      index.entries.allSatisfy { $0.offset < start || names[$0.tag] != nil }
-      && (behind == nil || behind?.tagsBehind != nil)
-    return StoreListing(keys: names.values.sorted(), damage: isComplete ? nil : damage)
+    let namelessCount = index.entries.count { $0.offset >= start && names[$0.tag] == nil }
+    let missing =
+      if behind != nil, behind?.tagsBehind == nil {
+        "items whose records are damaged may be missing here"
+      } else if namelessCount > 0 {
+        "\(namelessCount) \(namelessCount == 1 ? "item" : "items") without a readable name "
+          + "\(namelessCount == 1 ? "is" : "are") missing here"
+      } else {
+        "no item is missing here"
+      }
+    return StoreListing(
+      keys: names.values.sorted(),
+      damage: StoreError(
+        damage.code, store: damage.store, reason: "\(damage.reason); \(missing)",
+        remedy: damage.remedy))
   }
 
   /// Reads the first of some values, up to some megabytes, in the order of their places in the

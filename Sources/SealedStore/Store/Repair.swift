@@ -13,14 +13,25 @@ public struct RepairReport: Hashable, Sendable {
   public let olderItems: [StoreKey]
   /// The number of further items that are gone or older, whose names do not open.
   public let unnamedItemCount: Int
+  /// The items with their newest values whose names did not open there, and came from other records
+  /// of these items.
+  public let renamedItems: [StoreKey]
+  /// The new names of items whose values open, but whose names do not open anywhere.
+  ///
+  /// The service is `recovered`; the identifier has the name of the damaged journal's copy and
+  /// the byte at which the record is there.
+  public let recoveredItems: [StoreKey]
   /// The number of records that are lost at least: a change that is missing at the end of the
   /// journal may have had many.
   public let lostRecordCount: Int
   /// The number of lost records of which nothing else is known, or more.
   ///
-  /// Each may have been a newer value, or the removal, of any item. The other lost records are
-  /// those of ``goneItems`` and ``olderItems``, or were superseded.
+  /// Each may have been superseded, an item of its own, or a newer value or the removal of one of
+  /// ``possiblyOlderItems``. The other lost records are those of ``goneItems`` and ``olderItems``,
+  /// or were superseded.
   public let unknownRecordCount: Int
+  /// The items that have no record behind the last lost one of which nothing else is known.
+  public let possiblyOlderItems: [StoreKey]
   /// Whether the mark showed how far the journal went; if it did not, any number of the last
   /// changes may be missing, and nothing in the store shows that.
   public let isEndConfirmed: Bool
@@ -29,8 +40,8 @@ public struct RepairReport: Hashable, Sendable {
 
   /// Whether every item has its newest value, as far as anything shows.
   public var isComplete: Bool {
-    goneItems.isEmpty && olderItems.isEmpty && unnamedItemCount == 0 && unknownRecordCount == 0
-      && isEndConfirmed
+    goneItems.isEmpty && olderItems.isEmpty && unnamedItemCount == 0 && recoveredItems.isEmpty
+      && unknownRecordCount == 0 && isEndConfirmed
   }
 
   fileprivate init(wasNeeded: Bool, itemCount: Int, _ salvage: StoreWriter.Salvage) {
@@ -39,8 +50,11 @@ public struct RepairReport: Hashable, Sendable {
     goneItems = salvage.lost.gone
     olderItems = salvage.lost.older
     unnamedItemCount = salvage.lost.unnamedCount
+    renamedItems = salvage.names.renamed
+    recoveredItems = salvage.names.recovered
     lostRecordCount = salvage.lostRecordCount
-    unknownRecordCount = max(0, salvage.lostRecordCount - salvage.lost.knownRecordCount)
+    unknownRecordCount = salvage.unknownRecordCount
+    possiblyOlderItems = salvage.possiblyOlder
     isEndConfirmed = salvage.isEndConfirmed
     keptAt = salvage.keptAt
   }
@@ -52,8 +66,10 @@ extension SealedFileStore {
   ///
   /// The damaged journal is kept beside the new one.
   ///
-  /// For each item its newest record that opens counts; a removal that the chain confirms also
-  /// counts when it does not open. So an item whose newest value is lost goes back to an older one
+  /// For each item its newest record whose value opens counts, even if its name does not open:
+  /// the name then comes from another record of the item (``RepairReport/renamedItems``), or is a
+  /// new one (``RepairReport/recoveredItems``). A removal counts if any part of it opens or the
+  /// chain confirms it. So only an item whose newest value is lost goes back to an older one
   /// (``RepairReport/olderItems``), or is gone (``RepairReport/goneItems``). If the mark is
   /// damaged, nothing shows whether the journal's last changes are all there: look at
   /// ``RepairReport/isEndConfirmed``.
@@ -92,7 +108,10 @@ extension SealedFileStore {
 extension StoreWriter {
   fileprivate struct Salvage: Sendable {
     var lost = LostItems()
+    var names = RestoredNames()
     var lostRecordCount = 0
+    var unknownRecordCount = 0
+    var possiblyOlder: [StoreKey] = []
     var isEndConfirmed = true
     var keptAt: String?
   }
@@ -131,7 +150,7 @@ extension StoreWriter {
       file, JournalHead.byteCount..<byteCount, asFirstOf: candidates, keys, progress)
     let confirmed = end ?? mark.flatMap { $0.journal == journal ? $0 : nil }
     let hasPredecessor = JournalHead(headBytes)?.predecessor != nil
-    if survey.records.isEmpty {
+    if survey.counting.isEmpty {
       // A journal may have been only a head, whatever happened to that; but a journal that replaced
       // another had a change.
       var isEmpty =
@@ -143,15 +162,18 @@ extension StoreWriter {
       guard isEmpty else { throw loader.beyondRepair("no record in the journal opens") }
     }
 
-    let (newest, last) = Self.newestRecords(
+    let newest = NewestRecords(
       survey, chained, confirmedByteCount: confirmed?.byteCount ?? 0,
       isFirstChangeConfirmed: hasPredecessor)
+    let names = try RestoredNames(of: newest.values, survey, journal: journal)
     let keptName = try unusedName("damaged-\(journal.bytes.hexadecimal)", for: file)
     try keep(file, as: keptName)
     let old = if let end { end } else { try anchored(journal) }
     let predecessor = predecessor(confirmed, keys)
     let view = try writeJournal(
-      newest, of: ItemReader(file, journal: journal, keys: keys, .both),
+      newest.values.filter(\.hasName).map(\.entry),
+      of: ItemReader(file, journal: journal, keys: keys, .both),
+      and: names.entries, of: ItemReader(file, journal: journal, keys: keys, .value),
       head: JournalHead(
         store: header.store, journal: JournalIdentifier(bytes: environment.random.bytes16()),
         version: Self.version(after: chained, mark, survey),
@@ -163,13 +185,19 @@ extension StoreWriter {
     defer { Thread.sleep(forTimeInterval: environment.repairLease / .seconds(1)) }
     try install(view, after: old)
     try confirm(view, keys: keys) { $0.take(view) }
+    let last = newest.lastNumber
     let lost = LostItems(
-      survey, kept: newest, chained,
+      survey, kept: newest.values.map(\.entry), chained, upTo: last,
       countingIn: Self.rangeBehind(chained, in: survey, upTo: last, mark: confirmed))
+    let lostRecordCount = Self.lostRecordCount(
+      in: survey, lost, upTo: last, chained?.head, mark: confirmed)
+    let unknownCount = max(0, lostRecordCount - lost.knownRecordCount)
+    let lastUnknown = newest.lastUnknownNumber(
+      of: unknownCount, survey, chained, mark: confirmed)
+    let possiblyOlder = newest.values.filter { $0.prefix.number < lastUnknown }
     return Salvage(
-      lost: lost,
-      lostRecordCount: Self.lostRecordCount(
-        in: survey, lost, upTo: last, chained?.head, mark: confirmed),
+      lost: lost, names: names, lostRecordCount: lostRecordCount, unknownRecordCount: unknownCount,
+      possiblyOlder: possiblyOlder.compactMap { names.name(of: $0, survey) }.sorted(),
       isEndConfirmed: confirmed != nil,
       keptAt: directory.pathOfFile(keptName))
   }
@@ -179,7 +207,7 @@ extension StoreWriter {
     after chained: ChainedPart?, _ mark: Mark?, _ survey: JournalSurvey
   ) -> UInt64 {
     let start = chained?.byteCount ?? 0
-    let ended = survey.records.count { $0.offset >= start && $0.prefix.kind.contains(.last) }
+    let ended = survey.counting.count { $0.offset >= start && $0.prefix.kind.contains(.last) }
     return max((chained?.version ?? 0) &+ UInt64(ended), mark?.version ?? 0) &+ 1
   }
 
@@ -188,7 +216,7 @@ extension StoreWriter {
   private static func rangeBehind(
     _ chained: ChainedPart?, in survey: JournalSurvey, upTo last: UInt64, mark: Mark?
   ) -> Range<Int> {
-    let lastStart = survey.records.first { $0.prefix.number == last }?.offset
+    let lastStart = survey.counting.first { $0.prefix.number == last }?.offset
     let start = chained?.byteCount ?? JournalHead.byteCount
     return start..<max(start, lastStart ?? 0, mark?.byteCount ?? 0)
   }
@@ -206,15 +234,17 @@ extension StoreWriter {
     in survey: JournalSurvey, _ known: LostItems, upTo last: UInt64, _ head: JournalHead?,
     mark: Mark?
   ) -> Int {
-    let records = survey.records
     // A holder of the keys may have written any number.
-    let found = Set(records.map(\.prefix.number)).filter { $0 <= last }
+    let found = survey.keptNumbers.filter { $0 <= last }
     var lost = max(0, Int(clamping: last) - found.count)
     guard let mark else { return lost }
     // Every change has one last record, wherever it is.
     if let head {
       let changeCount = Int(truncatingIfNeeded: mark.version &- head.start.version)
-      lost = max(lost, changeCount &- records.count { $0.prefix.kind.contains(.last) })
+      let kept = survey.records + survey.partial.filter(\.hasItemValue)
+      let ended = Set(
+        kept.filter { $0.prefix.kind.contains(.last) }.map(\.prefix.number).filter { $0 <= last })
+      lost = max(lost, changeCount &- ended.count)
     }
     // There was a record in the bytes for which nothing accounts.
     let missingCount = known.accountedByteCount < mark.byteCount ? 1 : 0
@@ -266,65 +296,8 @@ extension StoreWriter {
       let journal = journals.removeFirst()
       let survey = try JournalSurvey(
         file, in: range, journal: journal, keys: keys, progress: progress)
-      if !survey.records.isEmpty || range.isEmpty || journals.isEmpty { return (journal, survey) }
+      if !survey.counting.isEmpty || range.isEmpty || journals.isEmpty { return (journal, survey) }
     }
-  }
-
-  /// Returns for each item the record with the highest number, unless that is a removal, and the
-  /// highest number of all records.
-  ///
-  /// The last change behind the mark does not count unless it is whole: it may never have been
-  /// confirmed. A removal that does not open also counts, if the chain confirms it.
-  private static func newestRecords(
-    _ survey: JournalSurvey, _ chained: ChainedPart?, confirmedByteCount: Int,
-    isFirstChangeConfirmed: Bool
-  ) -> (entries: [ItemIndex.Entry], lastNumber: UInt64) {
-    // The chain confirms which records have its numbers: another record with one of these numbers
-    // belongs to a change that was dropped.
-    var records = survey.records.filter { record in
-      guard let chained else { return true }
-      return record.offset < chained.byteCount || record.prefix.number > chained.number
-    }.sorted { ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset) }
-    // The first change of a journal that replaced another was synced before it had its name.
-    let firstUnconfirmed =
-      isFirstChangeConfirmed
-      ? (records.firstIndex { $0.prefix.kind.contains(.last) } ?? records.endIndex - 1) + 1 : 0
-    records.removeSubrange(
-      endOfWholeChanges(records, from: firstUnconfirmed, behind: confirmedByteCount)...)
-    var newest: [ItemTag: JournalSurvey.Found] = [:]
-    for record in records { newest[record.prefix.tag] = record }
-    let entries = newest.values.filter { record in
-      guard !record.prefix.kind.contains(.removed) else { return false }
-      guard let chained, record.offset < chained.byteCount else { return true }
-      return chained.index[record.prefix.tag] != nil
-    }.map(\.entry)
-    return (entries, records.last?.prefix.number ?? 0)
-  }
-
-  /// Returns where the last change begins if it is not whole; otherwise the end.
-  ///
-  /// - Parameters:
-  ///   - records: The records in the order of their numbers.
-  ///   - first: The first record that can belong to the change.
-  ///   - byteCount: The number of bytes of the file that are confirmed.
-  /// - Returns: A position among the records.
-  private static func endOfWholeChanges(
-    _ records: [JournalSurvey.Found], from first: Int, behind byteCount: Int
-  ) -> Int {
-    var (start, isWhole) = (records.count, true)
-    while start > first, records[start - 1].offset >= byteCount {
-      let prefix = records[start - 1].prefix
-      if start == records.count {
-        isWhole = prefix.kind.contains(.last)
-      } else {
-        // This record belongs to the change before: the last change has lost its beginning.
-        if prefix.kind.contains(.last) { break }
-        if prefix.number &+ 1 != records[start].prefix.number { isWhole = false }
-      }
-      start -= 1
-      if prefix.kind.contains(.first) { return isWhole ? records.count : start }
-    }
-    return start
   }
 
   private func keep(_ file: OpenFile, as name: String) throws(StoreError) {

@@ -153,11 +153,20 @@ private struct Verifier {
     var lost = checkRecords(of: view, survey)
     var repairable: Set<StoreKey> = []
     if let damage = view.damage {
-      let newest = survey.newestNumbers(before: view.recordsEnd)
-      let older = Set(
-        survey.unopened.filter { $0.number > newest[$0.prefix.tag] ?? 0 }.map(\.prefix.tag))
+      let newest = survey.newest(before: view.recordsEnd)
+      let broken =
+        survey.unopened.map { ($0.prefix.tag, $0.number) }
+        + survey.partial.filter { !$0.counts }.map { ($0.prefix.tag, $0.prefix.number) }
+      let older = Set(broken.filter { $0.1 > newest[$0.0]?.prefix.number ?? 0 }.map(\.0))
       for (tag, name) in survey.names where damage.tagsBehind?.contains(tag) ?? true {
-        if older.contains(tag) { lost.insert(name) } else { repairable.insert(name) }
+        if older.contains(tag) {
+          lost.insert(name)
+        } else if let record = newest[tag], !record.isRemoval,
+          // In the part that the chain confirms, the index shows what was removed.
+          record.offset >= view.end.byteCount || view.index[tag] != nil
+        {
+          repairable.insert(name)
+        }
       }
     }
     checkEnd(of: view)
@@ -223,7 +232,7 @@ private struct Verifier {
     of view: JournalView, _ survey: JournalSurvey
   ) -> Set<StoreKey> {
     var damaged: Set<StoreKey> = []
-    let lastOpened = survey.lastOffsets
+    let lastCounting = survey.lastOffsets
     for gap in survey.gaps {
       // If the mark is damaged, nothing shows whether the bytes behind the last whole change count.
       if view.damage?.isOfMark == true, gap.range.lowerBound >= view.end.byteCount { continue }
@@ -235,10 +244,12 @@ private struct Verifier {
         continue
       }
       let (prefix, offset) = (record.prefix, record.offset)
+      let hasValue = record.part?.hasValue == true
       // The index ends where the journal breaks off.
       let isNewest =
-        view.index[prefix.tag].map { Int($0.offset) == offset } ?? false
-        || offset >= view.end.byteCount && lastOpened[prefix.tag] ?? 0 < offset
+        lastCounting[prefix.tag] ?? 0 <= offset
+        && (view.index[prefix.tag].map { Int($0.offset) == offset } ?? false
+          || offset >= view.end.byteCount)
       let whose =
         survey.names[prefix.tag].map { "of \($0)" } ?? "of an item without a readable name"
       let what =
@@ -249,16 +260,29 @@ private struct Verifier {
         } else {
           "the newest value"
         }
+      let part = hasValue ? "the name of record" : "record"
+      let remedy =
+        if !hasValue || !isNewest || prefix.kind.contains(.removed) {
+          ""
+        } else if survey.names[prefix.tag] != nil {
+          "; its value does, and a repair restores the name"
+        } else {
+          "; its value does, and a repair gives it another name"
+        }
       add(
-        .journal, "record \(record.number) at byte \(offset), \(what) \(whose), does not open",
+        .journal,
+        "\(part) \(record.number) at byte \(offset), \(what) \(whose), does not open\(remedy)",
         isDamage: true)
     }
     if !survey.gaps.isEmpty {
       // One gap may cover many records.
-      let opened = Set(survey.records.map(\.offset))
+      let opened = Set(survey.counting.map(\.offset))
       for (tag, name) in survey.names {
         guard let entry = view.entry(of: tag) else { continue }
-        if !opened.contains(Int(entry.offset)) { damaged.insert(name) }
+        // Behind a break there may be a newer record.
+        if !opened.contains(Int(entry.offset)), lastCounting[tag] ?? 0 < view.end.byteCount {
+          damaged.insert(name)
+        }
       }
     }
     if let start = survey.firstOtherGap {

@@ -79,7 +79,7 @@ package struct StoreListing: Sendable {
   package let keys: [StoreKey]
   /// Values that were read with the names, because that costs no more.
   package let values: [StoreKey: SecretBytes]
-  /// Why there may be more items; `nil` when the list is complete.
+  /// The damage that was found, and what is missing because of it, as far as that is known.
   package let damage: StoreError?
   /// What the store has and these names leave out, in the order in which it was found.
   package let omissions: [Omission]

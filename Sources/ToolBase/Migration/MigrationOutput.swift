@@ -101,7 +101,7 @@ package struct MigrationOutput {
       StandardError.say("to: \(plan.after.description)")
     }
     if let damage = plan.damage {
-      StandardError.complain("the source may have more items: \(damage)")
+      StandardError.complain("the source is damaged: \(damage)")
     }
     return plan
   }
@@ -142,7 +142,7 @@ package struct MigrationOutput {
       StandardError.say("now: \(report.after.description)")
     }
     if let damage = report.damage {
-      StandardError.complain("the source may have more items: \(damage)")
+      StandardError.complain("the source is damaged: \(damage)")
     }
     if canUndo {
       StandardError.complain("undo it with --undo, or forget it with --close")

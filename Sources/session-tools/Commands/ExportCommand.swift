@@ -130,7 +130,7 @@ struct ExportCommand: ParsableCommand {
     for (key, error) in failures { StandardError.say("session-tools: \(key): \(error)") }
     for omission in omissions { StandardError.say("session-tools: left out: \(omission.text)") }
     if let damage = listing.damage {
-      StandardError.say("session-tools: there may be more items: \(damage)")
+      StandardError.say("session-tools: the source is damaged: \(damage)")
     }
     StandardError.say(
       "session-tools: \(Size.count(lines.count, "item")) in plain text, for everyone to read")

@@ -9,11 +9,18 @@ struct RepairCommand: ParsableCommand {
     commandName: "repair",
     abstract: "Repair a damaged store as far as possible.",
     discussion: """
-      Every record that still opens goes into a new journal; the damaged one is kept beside it. \
-      An item whose newest value does not open goes back to an older value, or is gone. Writes a \
-      line for each: "older value: ITEM" or "gone: ITEM". Exit status \
-      \(ExitStatus.incomplete.rawValue) when anything is gone or older, or when it is unknown \
-      whether anything is. The store is always named, because what does not open is given up.
+      The newest value that opens of each item goes into a new journal; the damaged one is kept \
+      beside it. Writes a line for each item that is not simply kept:
+
+        gone: ITEM            no value of it opens
+        older value: ITEM     its newest value, or its removal, does not open
+        may be older: ITEM    a record that does not open may have been newer
+        name restored: ITEM   its newest value is kept; the name came from an older record
+        recovered as: ITEM    its newest value is kept; its name does not open anywhere
+
+      Exit status \(ExitStatus.incomplete.rawValue) when there is such a line other than "name \
+      restored", or when it is unknown whether anything is missing. The store is always named, \
+      because what does not open is given up.
 
       Example: cp -a ~/secrets ~/secrets.damaged && session-tools repair ~/secrets
       """)
@@ -26,6 +33,12 @@ struct RepairCommand: ParsableCommand {
     guard report.wasNeeded else { return StandardError.say("\(store.path): nothing to repair") }
     for item in report.goneItems { try write("gone", item) }
     for item in report.olderItems { try write("older value", item) }
+    // Without a confirmed end these are all items, and a message says so.
+    if report.isEndConfirmed {
+      for item in report.possiblyOlderItems { try write("may be older", item) }
+    }
+    for item in report.renamedItems { try write("name restored", item) }
+    for item in report.recoveredItems { try write("recovered as", item) }
     StandardError.say("\(store.path): repaired: \(Self.summary(report))")
     if report.unnamedItemCount > 0 {
       StandardError.say(
@@ -35,7 +48,13 @@ struct RepairCommand: ParsableCommand {
     if report.unknownRecordCount > 0 {
       StandardError.say(
         "at least \(Size.count(report.unknownRecordCount, "record")) could not be opened or found; "
-          + "each may have been a newer value, or the removal, of any item")
+          + Self.unknown(report))
+    }
+    if !report.recoveredItems.isEmpty {
+      StandardError.say(
+        "\(Size.count(report.recoveredItems.count, "item")) kept in the service recovered, without "
+          + "a name of its own: find out from the value what it is, store it under that name, and "
+          + "remove it from there")
     }
     if !report.isEndConfirmed {
       StandardError.say(
@@ -44,6 +63,16 @@ struct RepairCommand: ParsableCommand {
     }
     if let keptAt = report.keptAt { StandardError.say("The damaged journal is kept in \(keptAt)") }
     if !report.isComplete { throw ExitCode(ExitStatus.incomplete.rawValue) }
+  }
+
+  private static func unknown(_ report: RepairReport) -> String {
+    guard report.isEndConfirmed else {
+      return "each may have been a newer value, or the removal, of any item"
+    }
+    return report.possiblyOlderItems.isEmpty
+      ? "each was an older value, or an item of its own: every item that is kept has a later record"
+      : "each may have been an item of its own, or the newest value or the removal of an item that "
+        + "may be older"
   }
 
   private func write(_ what: String, _ item: StoreKey) throws {

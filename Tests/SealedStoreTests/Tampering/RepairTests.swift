@@ -136,7 +136,7 @@ import Testing
       Behind("an older value", ["1", "2"], unopened: [1], left: "2"),
       Behind("the newest value", ["1", "2"], unopened: [2], left: "1", isOlder: true),
       Behind("all values", ["1", "2"], unopened: [1, 2], left: nil, isGone: true),
-      Behind("a removal", ["1", nil], unopened: [2], left: "1", isOlder: true),
+      Behind("a removal of which only the name opens", ["1", nil], unopened: [2], left: nil),
       Behind("a removed value", ["1", nil], unopened: [1], left: nil),
       Behind("a value and its removal", ["1", nil], unopened: [1, 2], left: nil),
     ]

@@ -171,7 +171,7 @@ class Header:
     def __init__(self, data: bytes):
         # The checksum is verified first and located from the end, so that accidental damage
         # anywhere (even in a version or a length field) counts as damage and the copy is used.
-        if len(data) < 48:
+        if len(data) < 80:
             raise Damaged("it is too short")
         body = data[:-48]
         if hashlib.blake2b(body, digest_size=16).digest() != data[-48:-32]:
