@@ -14,7 +14,7 @@ enum GivenAttributes {
     return attributes.filter { !marks.contains($0.key) && !fields.contains($0.key) }
   }
 
-  /// Returns whether a person made the item in KeePassXC, where no other program gave it attributes.
+  /// Returns whether a person made the item in KeePassXC: no other program gave it attributes.
   static func isEntryOfKeePassXC(_ attributes: [String: String]) -> Bool {
     isOfKeePassXC(attributes) && of(attributes).isEmpty
   }

@@ -28,8 +28,8 @@ extension Operation {
     try await unlockIfLocked(collection)
     var counts: [Maker: Int] = [:]
     for item in try await foundItems(items(with: [:], in: collection)) {
-      // Keys of sealed stores stay in the keyring, and are none of a person's items.
-      if ItemAttributes.key(of: item.attributes)?.isReserved == true { continue }
+      // Migrations leave the keys of sealed stores where they are.
+      if ItemAttributes.key(of: item.attributes)?.namespace == .storeKeys { continue }
       counts[item.isOfKWallet ? .kwallet : Maker(item.attributes), default: 0] += 1
     }
     return counts
@@ -87,8 +87,8 @@ private enum Maker: Hashable, Comparable {
       "no source reads what KWallet's own interface made, as Python's keyring does on KDE; copy it "
         + "by hand, with kwallet-query -f FOLDER -r ENTRY WALLET"
     case .keePassXC:
-      "keepass-xml: reads an export, which has all that an entry has: keepassxc-cli export --format "
-        + "xml DATABASE | session-tools import STORE keepass-xml:-"
+      "keepass-xml: reads an export, which has all that an entry has: keepassxc-cli export "
+        + "--format xml DATABASE | session-tools import STORE keepass-xml:-"
     case .schema, .unknown:
       "no source reads them; copy them by hand, from the program that made them or with Seahorse"
     }

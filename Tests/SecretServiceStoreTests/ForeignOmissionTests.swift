@@ -111,7 +111,7 @@ import Testing
         Made(label: "long", secret: "3", attributes: of(["service": long, "username": "u"])),
         Made(label: "nameless", secret: "4", attributes: of(["service": "s"])),
         Made(label: "", secret: "5", attributes: of(["note": "private"])),
-        // Another program's are none of its losses.
+        // Another program's items are not among its losses.
         Made(label: "tool", secret: "6", attributes: ["service": "only"]),
       ], on: bus)
     let (values, omissions) = try await migrated(.pythonKeyring, on: bus)
@@ -189,7 +189,7 @@ import Testing
     withExtendedLifetime(keyring) {}
   }
 
-  @Test func `what Python's keyring keeps in KWallet itself is counted, and is no one else's loss`()
+  @Test func `what Python's keyring keeps in KWallet itself is counted if nothing else is found`()
     async throws
   {
     let bus = try await PrivateBus()
@@ -229,8 +229,8 @@ import Testing
       #expect(
         omissions == [
           "secret service, 1 item of KeePassXC itself: keepass-xml: reads an export, which has all "
-            + "that an entry has: keepassxc-cli export --format xml DATABASE | session-tools import "
-            + "STORE keepass-xml:-"
+            + "that an entry has: keepassxc-cli export --format xml DATABASE | session-tools "
+            + "import STORE keepass-xml:-"
         ], "\(dialect.name)")
     }
     #expect(keyring.isRunning)
