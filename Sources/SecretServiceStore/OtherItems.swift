@@ -49,6 +49,9 @@ private enum Maker: Hashable, Comparable {
   /// Nothing shows it.
   case unknown
 
+  /// The schema that libsecret, and sometimes gnome-keyring, gives items that have none.
+  private static let generic = "org.freedesktop.Secret.Generic"
+
   init(_ attributes: [String: String]) {
     if attributes[ItemAttributes.version] != nil {
       self = .source("secret-service")
@@ -61,7 +64,7 @@ private enum Maker: Hashable, Comparable {
       self = .source(dialect.name)
     } else if GivenAttributes.isEntryOfKeePassXC(attributes) {
       self = .keePassXC
-    } else if let schema = attributes[ItemAttributes.schema] {
+    } else if let schema = attributes[ItemAttributes.schema], schema != Self.generic {
       self = .schema(schema)
     } else {
       self = .unknown
