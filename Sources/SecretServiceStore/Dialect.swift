@@ -47,7 +47,8 @@ extension ForeignSecretServiceItems.Dialect {
     return try key(attributes, service: "Title", identifier: "UserName")
   }
 
-  /// `go-keyring`, as in GitHub's `gh`: service and user name, and nothing else.
+  /// `go-keyring`, as in GitHub's `gh`: service and user name, and nothing else that a program gave
+  /// the item.
   public static let goKeyring = Self(name: "go-keyring", attributes: [:]) {
     attributes throws(StoreError) in
     guard hasOnly(["service", "username"], attributes) else { return nil }
@@ -110,6 +111,7 @@ extension ForeignSecretServiceItems.Dialect {
     // `secret-tool` writes a schema only when it is given one.
     [nil, "org.freedesktop.Secret.Generic"].contains(attributes["xdg:schema"])
       && !attributes.keys.contains { $0.hasPrefix("session-tools:") }
+      && !GivenAttributes.isEntryOfKeePassXC(attributes)
       && ![pythonKeyring, rustKeyring, docker].contains { $0.takes(attributes) }
   } key: { attributes throws(StoreError) in
     try key(of: attributes, otherwise: "secret-tool")
@@ -121,7 +123,7 @@ extension ForeignSecretServiceItems.Dialect {
   static func key(
     of attributes: [String: String], otherwise name: String
   ) throws(StoreError) -> StoreKey? {
-    var rest = attributes
+    var rest = GivenAttributes.of(attributes)
     rest["xdg:schema"] = nil
     let service = rest.removeValue(forKey: "service")
     let texts = rest.sorted { $0.key < $1.key }.map { "\(escaped($0.key))=\(escaped($0.value))" }
@@ -172,6 +174,6 @@ extension ForeignSecretServiceItems.Dialect {
 
   /// Returns whether there are no other attributes than the schema, which not every version writes.
   private static func hasOnly(_ names: Set<String>, _ attributes: [String: String]) -> Bool {
-    Set(attributes.keys).subtracting(["xdg:schema"]) == names
+    Set(GivenAttributes.of(attributes).keys).subtracting(["xdg:schema"]) == names
   }
 }

@@ -121,7 +121,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
     guard let kept = items.first(where: { $0.path == newest }) else { return [] }
     var omissions: [Omission] = []
     for item in items where item.path != kept.path {
-      if item.attributes == kept.attributes {
+      if GivenAttributes.of(item.attributes) == GivenAttributes.of(kept.attributes) {
         let older = try await store.foreignValue(of: [item.path]) { _ in true }
         let newer = try await store.foreignValue(of: [kept.path]) { _ in true }
         guard older != newer else { continue }
@@ -143,7 +143,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
       try await operation.provider.label(of: item.path, until: operation.deadline)
     }
     if let label, !label.isEmpty { return Omission(label, reason: reason) }
-    let names = item.attributes.keys.sorted().joined(separator: ", ")
+    let names = GivenAttributes.of(item.attributes).keys.sorted().joined(separator: ", ")
     return Omission(
       "an item without a label", part: names.isEmpty ? nil : "attributes \(names)",
       reason: reason)
@@ -161,17 +161,22 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
 struct FoundItem: Sendable {
   let path: String
   let attributes: [String: String]
+  /// Whether KWallet's own interface made it, which gives no attributes.
+  let isOfKWallet: Bool
 }
 
 extension Operation {
   /// Returns the attributes of some items; those that are gone are left out.
   func foundItems(_ paths: [String]) async throws -> [FoundItem] {
     var items: [FoundItem] = []
+    let isKWallet = try await provider.program(until: deadline) == .kWallet
     for path in paths {
       guard let attributes = try await provider.attributes(of: path, until: deadline) else {
         continue
       }
-      items.append(FoundItem(path: path, attributes: attributes))
+      items.append(
+        FoundItem(
+          path: path, attributes: attributes, isOfKWallet: isKWallet && attributes.isEmpty))
     }
     return items
   }
@@ -186,6 +191,7 @@ extension SecretServiceStore {
       let collection = try await operation.collection()
       try await operation.unlockIfLocked(collection)
       return try await operation.foundItems(operation.items(with: attributes, in: collection))
+        .filter { !$0.isOfKWallet }
     }
   }
 

@@ -94,13 +94,19 @@ struct Operation: Sendable {
     }
   }
 
-  /// Returns the paths of the items with some attributes, in a collection that is not locked.
+  /// Returns the paths of the items with some attributes, in a collection that is not locked; of
+  /// all items for no attributes, with which KeePassXC finds nothing.
   func items(with attributes: [String: String], in collection: String) async throws -> [String] {
-    let paths = try await provider.search(collection, for: attributes, until: deadline)
+    func find() async throws -> [String] {
+      attributes.isEmpty
+        ? try await provider.items(of: collection, until: deadline)
+        : try await provider.search(collection, for: attributes, until: deadline)
+    }
+    let paths = try await find()
     if !paths.isEmpty { return paths }
     // A locked collection also finds nothing, and it may be locked again at any time.
     try await unlockIfLocked(collection)
-    let found = try await provider.search(collection, for: attributes, until: deadline)
+    let found = try await find()
     if found.isEmpty, try await provider.isLocked(collection, until: deadline) {
       throw store.locked()
     }

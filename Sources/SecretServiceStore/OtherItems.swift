@@ -26,11 +26,11 @@ extension Operation {
   fileprivate func makers() async throws -> [Maker: Int] {
     let collection = try await collection()
     try await unlockIfLocked(collection)
-    let isKWallet = try await provider.program(until: deadline) == .kWallet
     var counts: [Maker: Int] = [:]
-    for item in try await foundItems(provider.items(of: collection, until: deadline)) {
-      let isOfKWallet = isKWallet && item.attributes.isEmpty
-      counts[isOfKWallet ? .kwallet : Maker(item.attributes), default: 0] += 1
+    for item in try await foundItems(items(with: [:], in: collection)) {
+      // Migrations leave the keys of sealed stores where they are.
+      if ItemAttributes.key(of: item.attributes)?.namespace == .storeKeys { continue }
+      counts[item.isOfKWallet ? .kwallet : Maker(item.attributes), default: 0] += 1
     }
     return counts
   }
@@ -42,10 +42,15 @@ private enum Maker: Hashable, Comparable {
   case source(String)
   /// KWallet's own interface made it.
   case kwallet
+  /// A person made it in KeePassXC.
+  case keePassXC
   /// A program of its own made it, which names this schema.
   case schema(String)
   /// Nothing shows it.
   case unknown
+
+  /// The schema that libsecret, and sometimes gnome-keyring, gives items that have none.
+  private static let generic = "org.freedesktop.Secret.Generic"
 
   init(_ attributes: [String: String]) {
     if attributes[ItemAttributes.version] != nil {
@@ -57,7 +62,9 @@ private enum Maker: Hashable, Comparable {
       $0.takes(attributes)
     }) {
       self = .source(dialect.name)
-    } else if let schema = attributes[ItemAttributes.schema] {
+    } else if GivenAttributes.isEntryOfKeePassXC(attributes) {
+      self = .keePassXC
+    } else if let schema = attributes[ItemAttributes.schema], schema != Self.generic {
       self = .schema(schema)
     } else {
       self = .unknown
@@ -69,6 +76,7 @@ private enum Maker: Hashable, Comparable {
     case .source("secret-service"): "of this library"
     case .source(let name): "of \(name)"
     case .kwallet: "of KWallet itself or a Qt program"
+    case .keePassXC: "of KeePassXC itself"
     case .schema(let schema): "of the schema \(schema)"
     case .unknown: "without attributes that show their program"
     }
@@ -81,6 +89,9 @@ private enum Maker: Hashable, Comparable {
     case .kwallet:
       "no source reads what KWallet's own interface made, as Python's keyring does on KDE; copy it "
         + "by hand, with kwallet-query -f FOLDER -r ENTRY WALLET"
+    case .keePassXC:
+      "keepass-xml: reads an export, which has all that an entry has: keepassxc-cli export "
+        + "--format xml DATABASE | session-tools import STORE keepass-xml:-"
     case .schema, .unknown:
       "no source reads them; copy them by hand, from the program that made them or with Seahorse"
     }

@@ -123,32 +123,21 @@ extension BitwardenExport {
 }
 
 extension BitwardenExport {
-  /// The names of the folders and collections, and which of them an item is in.
+  /// The names of the folders and collections.
   struct FolderNames {
     private let names: [String: String]
-    /// All names in their order, without that of items in no folder.
-    private let all: [String]
-    private var used: Set<String> = []
 
     init(_ export: Export) {
       let folders = ((export.folders ?? []) + (export.collections ?? [])).compactMap { folder in
         folder.id.map { (id: $0, name: folder.name ?? "") }
       }
       names = Dictionary(folders.map { ($0.id, $0.name) }) { $1 }
-      all = folders.map(\.name).filter { !$0.isEmpty }
     }
 
-    /// Returns the names of an item's folder and collections, and notes that they have an item.
-    mutating func names(of item: Item) -> [String] {
+    /// Returns the names of an item's folder and collections.
+    func names(of item: Item) -> [String] {
       let identifiers = ([item.folderId] + (item.collectionIds ?? [])).compactMap(\.self)
-      let found = identifiers.compactMap { names[$0] }.filter { !$0.isEmpty }
-      used.formUnion(found)
-      return found
-    }
-
-    /// The folders without an item of their own or in a folder below them.
-    var unused: [String] {
-      all.filter { name in !used.contains { $0 == name || $0.hasPrefix("\(name)/") } }
+      return identifiers.compactMap { names[$0] }.filter { !$0.isEmpty }
     }
   }
 }

@@ -9,9 +9,10 @@ package import SessionToolsBase
 /// passports have Bitwarden's names, such as `number` and `privateKey`. A field that is linked to
 /// another one has that one's value. Earlier passwords are left out.
 ///
-/// Passkeys, attachments, folders without items, and kinds of items that are not known are
-/// reported, because they are not read. So is every member with text that is not known here to have
-/// nothing of a person's. Bitwarden does not write the content of attachments into this format.
+/// Passkeys, attachments, and kinds of items that are not known are reported, because they are not
+/// read. So is every member with text that is not known here to have nothing of a person's. A
+/// folder without items has nothing to keep. Bitwarden does not write the content of attachments
+/// into this format.
 package enum BitwardenExport {
   /// Returns the items of an export.
   ///
@@ -38,7 +39,7 @@ package enum BitwardenExport {
     }
     let export: Export = try decode(data, name)
     let all: JSONValue = try decode(data, name)
-    var folders = FolderNames(export)
+    let folders = FolderNames(export)
     var entries = ExportedEntries(name, of: "Bitwarden")
     for (item, members) in zip(export.items, all.members["items"]?.values ?? []) {
       let names = folders.names(of: item)
@@ -46,10 +47,6 @@ package enum BitwardenExport {
       fields += names.dropFirst().map { ExportedEntries.Field(name: "collection", value: $0) }
       entries.add(
         [names.first ?? "", item.name ?? ""], fields, unread: UnreadMembers.of(item, members))
-    }
-    for folder in folders.unused {
-      entries.leaveOut(
-        folder, ExportedEntries.Unread("folder", "no item is in it, so that its name is not kept"))
     }
     for unread in UnreadMembers.ofExport(all) { entries.leaveOut("the export", unread) }
     return entries.store

@@ -12,7 +12,8 @@ package import SessionToolsBase
 ///
 /// Attachments, custom data, and what a person wrote about groups and the database are reported,
 /// because they are not read. So is the text of every element that is not known here to have
-/// nothing of a person's.
+/// nothing of a person's. A group without entries has nothing to keep: new databases of KeePass 2
+/// consist of such groups.
 package enum KeePassXML {
   /// Returns the items of an export.
   ///
@@ -47,7 +48,6 @@ private struct KeePassDatabase {
 
   var reader: XMLReader
   var entries: ExportedEntries
-  private var recycleBin = ""
 
   init(reader: XMLReader, entries: ExportedEntries) {
     self.reader = reader
@@ -93,14 +93,13 @@ private struct KeePassDatabase {
         "DatabaseDescriptionChanged", "DefaultUserNameChanged", "MaintenanceHistoryDays", "Color",
         "MasterKeyChanged", "MasterKeyChangeRec", "MasterKeyChangeForce",
         "MasterKeyChangeForceOnce", "MemoryProtection", "CustomIcons", "RecycleBinEnabled",
-        "RecycleBinChanged", "EntryTemplatesGroup", "EntryTemplatesGroupChanged",
+        "RecycleBinUUID", "RecycleBinChanged", "EntryTemplatesGroup", "EntryTemplatesGroupChanged",
         "HistoryMaxItems", "HistoryMaxSize", "LastSelectedGroup", "LastTopVisibleGroup",
         // The content of attachments, which are reported with their entries.
         "Binaries",
       ], &unread
     ) { database, element, _, unread throws(StoreError) in
       switch element {
-      case "RecycleBinUUID": database.recycleBin = try database.reader.textToEnd()
       case "CustomData": try database.readCustomData(&unread)
       default: return false
       }
@@ -115,33 +114,23 @@ private struct KeePassDatabase {
   private mutating func readGroup(in path: [String]?) throws(StoreError) {
     var own = path ?? []
     var name = ""
-    var identifier = ""
-    var isEmpty = true
     var unread: [Unread] = []
     try readElement(
-      but: ["IconID", "CustomIconUUID", "LastTopVisibleEntry", "PreviousParentGroup"], &unread
+      but: ["UUID", "IconID", "CustomIconUUID", "LastTopVisibleEntry", "PreviousParentGroup"],
+      &unread
     ) { database, element, _, unread throws(StoreError) in
       switch element {
-      case "UUID": identifier = try database.reader.textToEnd()
       case "Name":
         name = try database.reader.textToEnd()
         if let path { own = path + [name] }
-      case "Entry":
-        isEmpty = false
-        try database.readEntry(in: own)
-      case "Group":
-        isEmpty = false
-        try database.readGroup(in: own)
+      case "Entry": try database.readEntry(in: own)
+      case "Group": try database.readGroup(in: own)
       case "CustomData": try database.readCustomData(&unread)
       case "Times":
         if let time = try database.readExpiry() { unread.append(Unread("expiry \(time)")) }
       default: return false
       }
       return true
-    }
-    // The programs make the recycle bin, and an empty root is an empty database.
-    if isEmpty, path != nil, identifier != recycleBin {
-      unread.append(Unread("group", "no entry is in it, so that its name is not kept"))
     }
     let ownName = path == nil ? name : ExportedEntries.name(of: own)
     for unread in unread { entries.leaveOut(ownName, unread) }
@@ -270,8 +259,10 @@ extension KeePassDatabase {
   /// What the programs note for themselves.
   private static let ownData: Set = [
     "_CREATED", "_LAST_MODIFIED", "KPXC_DECRYPTION_TIME_PREFERENCE", "KPXC_RANDOM_SLUG",
-    "KPXC_PUBLIC_UUID", "KnownBad",
+    "KPXC_PUBLIC_UUID", "KnownBad", "FDO_SECRETS_EXPOSED_GROUP",
   ]
+  /// By these keys KeePassXC knows the browsers that may ask it; they are of no use elsewhere.
+  private static let browserKey = "KPXC_BROWSER_"
 
   private mutating func readCustomData(_ unread: inout [Unread]) throws(StoreError) {
     try readElement(but: [], &unread) { database, element, _, unread throws(StoreError) in
@@ -287,9 +278,8 @@ extension KeePassDatabase {
         }
         return true
       }
-      if !Self.ownData.contains(name), XMLReader.isOfPerson(value) {
-        unread.append(Unread("custom data \(name)"))
-      }
+      let isOwn = Self.ownData.contains(name) || name.hasPrefix(Self.browserKey)
+      if !isOwn, XMLReader.isOfPerson(value) { unread.append(Unread("custom data \(name)")) }
       return true
     }
   }

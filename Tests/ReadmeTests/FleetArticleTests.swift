@@ -13,7 +13,8 @@ import Testing
     let stage = try await FleetStage()
     try await stage.importUsers(0..<count)
     // Each access token is accepted a few times, so that all users are refreshed again and again.
-    try await stage.server.set("uses=\(TestSize.choose(small: 3, medium: 3, large: 9))")
+    let uses = TestSize.choose(small: 3, medium: 3, large: 9)
+    try await stage.server.set("uses=\(uses)")
     var instances = [try stage.start(), try stage.start(), try stage.start()]
     try await waitForRound(of: count, by: instances)
 
@@ -29,14 +30,22 @@ import Testing
     #expect(before.reuses == 0 && before.rejected == 0)
 
     // Killed while the server has tokens that it has not answered: those may be sent once more.
-    try await stage.server.set("hold=1")
-    try await wait(until: "the server has tokens") {
-      try await stage.server.counts().held > before.held
+    // Nothing else is under way: access tokens last until all instances have stored what they got,
+    // and then those of some users end while one instance runs.
+    try await stage.server.set("uses=\(Int32.max)")
+    try await waitForRound(of: count, by: instances)
+    instances[..<2].forEach { $0.service.signal(SIGSTOP) }
+    let held = try await stage.server.counts().held
+    // Fewer than are refreshed at a time.
+    let underWay = min(count / 3, 50)
+    try await stage.server.set("hold=1&stale=\(underWay)")
+    try await wait(until: "the server has the tokens") {
+      try await stage.server.counts().held >= held + underWay
     }
     instances[2].service.signal(SIGKILL)
     _ = instances[2].service.waitUntilExit()
-    let underWay = try await stage.server.counts().held - before.held
-    try await stage.server.set("hold=0")
+    instances[..<2].forEach { $0.service.signal(SIGCONT) }
+    try await stage.server.set("hold=0&uses=\(uses)")
     instances[2] = try stage.start()
     try await waitForEnd(of: instances, count: count, at: stage)
 

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `session-tools` on a bus of its own, with gnome-keyring, KWallet or no provider.
+/// `session-tools` on a bus of its own, with gnome-keyring, KWallet, KeePassXC or no provider.
 @Suite(.fewAtATime) struct CommandTranscriptTests {
   private static let all = Transcript.all(of: "SecretServiceStoreTests")
 
@@ -15,7 +15,8 @@ import Testing
     let keyring: (any RunningKeyring)? =
       switch transcript.description {
       case "no-provider": nil
-      case "kwallet": try await KWallet(on: bus)
+      case "kwallet", "kwallet-imports": try await KWallet(on: bus)
+      case "keepassxc-imports": try await KeePassXC(on: bus)
       default: try await GnomeKeyring(on: bus)
       }
     let replayed = try await onThread {
@@ -27,6 +28,6 @@ import Testing
   }
 
   @Test func `there are transcripts`() {
-    #expect(Self.all.count == 5)
+    #expect(Self.all.count == 8)
   }
 }

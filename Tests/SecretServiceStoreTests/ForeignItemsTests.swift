@@ -41,14 +41,19 @@ import Testing
       environment: bus.environment)
   }
 
-  @Test func `each dialect lists the items of its program and no others`() async throws {
-    let bus = try await PrivateBus()
-    let keyring = try await GnomeKeyring(on: bus)
+  @Test(arguments: Keyring.allCases)
+  func `each dialect lists the items of its program and no others`(
+    _ kind: Keyring
+  ) async throws {
+    let service = try await KeyringOnBus(kind)
+    let bus = service.bus
     try await python(
       """
       import keyring
       keyring.set_password('mail.example', 'me@example', 'päss')
       keyring.set_password('mail.example', 'you', '')
+      keyring.get_keyring().scheme = 'KeePassXC'
+      keyring.set_password('KeePass', 'me', 'kp')
       """, on: bus)
     try await python(
       """
@@ -76,7 +81,7 @@ import Testing
 
     #expect(
       try await texts(.pythonKeyring, on: bus) == [
-        "mail.example / me@example": "päss", "mail.example / you": "",
+        "mail.example / me@example": "päss", "mail.example / you": "", "KeePass / me": "kp",
       ])
     #expect(try await texts(.rustKeyring, on: bus) == ["rs.example / user": "rust"])
     #expect(try await texts(.goKeyring, on: bus) == ["gh:github.com / me": "go"])
@@ -100,13 +105,12 @@ import Testing
     let migration = Migration(
       from: source, to: target, journal: MemoryStore(), options: options)
     let report = try await migration.run()
-    #expect(report.isComplete && report.migratedCount == 2)
+    #expect(report.isComplete && report.migratedCount == 3)
     #expect(
       try await target.value(for: StoreKey("me@example", in: "mail.example"))
         == SecretBytes(utf8: "päss"))
-    #expect(try await migration.undo().restoredCount == 2)
-    #expect(try await texts(.pythonKeyring, on: bus).count == 2, "they are only read")
-    withExtendedLifetime(keyring) {}
+    #expect(try await migration.undo().restoredCount == 3)
+    #expect(try await texts(.pythonKeyring, on: bus).count == 3, "they are only read")
   }
 
   @Test func `the items are only read, and locked is not absent`() async throws {

@@ -120,8 +120,24 @@ import Testing
     #expect(
       try losses(store) == [
         "a/b, Notes", "a/b, Tags", "a/b, DefaultAutoTypeSequence", "a/b, expiry 2027",
-        "a/b, custom data k", "empty, group", "Root, Notes",
+        "a/b, custom data k", "Root, Notes",
       ])
+  }
+
+  @Test func `groups without entries are no loss unless a person wrote something about one`() throws
+  {
+    let empty = ["General", "Windows", "eMail"].map {
+      "<Group><UUID>\($0)</UUID><Name>\($0)</Name><Notes/><IconID>48</IconID></Group>"
+    }
+    let store = try keePass(
+      entry("t") + empty.joined() + "<Group><Name>Bin</Name><Notes>n</Notes></Group>")
+    #expect(try losses(store) == ["Bin, Notes"])
+    #expect(try losses(keePass(empty.joined())) == [])
+  }
+
+  @Test func `what KeePassXC notes for browsers and for the Secret Service is no loss`() throws {
+    let meta = data("KPXC_BROWSER_work", "a2V5") + data("FDO_SECRETS_EXPOSED_GROUP", "{ab-cd}")
+    #expect(try losses(keePass(entry("t"), meta: meta)) == [])
   }
 
   @Test func `a field whose name is not valid is left out, and the rest of the entry is kept`()
@@ -181,24 +197,25 @@ import Testing
       """,
       """
       , "policies": ["p"], "folders": [{"id": "f", "name": "F", "owner": "me"},
-        {"id": null, "name": "No Folder"}, {"id": "g", "name": "F/G"}],
-      "collections": [{"id": "c", "name": "C", "externalId": "e"}]
+        {"id": null, "name": "No Folder"}],
+      "collections": [{"id": "c", "name": "C", "externalId": "e", "note": "n"}]
       """)
     #expect(
       try losses(store) == [
         "n, new", "n, pin", "n, login.recovery", "n, login.uris[1].label", "n, fields[0].hint",
-        "n, secureNote.x", "o, kind 9", "o, hologram", "F, folder", "F/G, folder", "C, folder",
-        "the export, policies", "the export, folders[0].owner",
+        "n, secureNote.x", "o, kind 9", "o, hologram",
+        "the export, policies", "the export, folders[0].owner", "the export, collections[0].note",
       ])
   }
 
-  @Test func `a folder that has items, or a folder with items, is in their names`() throws {
+  @Test func `a folder is in the names of its items, and is no loss without any`() throws {
     let store = try bitwarden(
       #"{"type": 2, "name": "n", "folderId": "g"},"#
         + #"{"type": 2, "name": "", "collectionIds": ["c"]}"#,
       """
-      , "folders": [{"id": "f", "name": "F"}, {"id": "g", "name": "F/G"}],
-      "collections": [{"id": "c", "name": "C"}]
+      , "folders": [{"id": "f", "name": "F"}, {"id": "g", "name": "F/G"},
+        {"id": "e", "name": "empty"}],
+      "collections": [{"id": "c", "name": "C"}, {"id": "d", "name": "empty"}]
       """)
     #expect(try losses(store) == [])
     #expect(try texts(store) == ["F/G/n notes": "", "C notes": ""])

@@ -365,14 +365,12 @@ import Testing
     echo "has space: $(show 1)"
     """
 
-  /// Whether a test can mount a file as a disk on this machine.
+  /// Whether a test may mount a file as a disk on this machine; where mkfs.ext4 is missing, it
+  /// fails.
   static let canMountDisks =
-    geteuid() == 0
-    && ["/dev/loop-control", "/sbin/mkfs.ext4"].allSatisfy {
-      FileManager.default.fileExists(atPath: $0)
-    }
+    geteuid() == 0 && FileManager.default.fileExists(atPath: "/dev/loop-control")
 
-  @Test(.enabled(if: canMountDisks, "needs root, a loop device and mkfs.ext4"))
+  @Test(.enabled(if: canMountDisks, "needs root and a loop device"))
   func `a change that is only in the page cache after a failed sync does not count`() throws {
     // The journal has 88 bytes of head, 16 records of 232 bytes and one of 296.
     let store = try SealedFileStore.create(

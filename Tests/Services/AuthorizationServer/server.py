@@ -18,6 +18,8 @@ counts and change settings under /test.
                                  status=N: the token endpoint answers with that status, and with
                                  Retry-After: S if wait=S
                                  hold=1: the token endpoint does not answer until hold is 0 again
+                                 stale=N: the access tokens of the first N users by name, issued so
+                                 far, are valid no more
                                  lead=S: the server's clock is S seconds ahead
                                  revoke=1: revokes all tokens issued so far
     The rest is in logins.py.
@@ -203,6 +205,10 @@ def change():
         changed.notify_all()
         for token in tokens if settings.pop("revoke", 0) else []:
             token["isRevoked"] = True
+        names = sorted({token["user"]["name"] for token in tokens})[: settings.pop("stale", 0)]
+        for token in tokens:
+            if token["user"]["name"] in names:
+                token["useCount"] = float("inf")
         return jsonify(settings)
 
 
