@@ -3,7 +3,8 @@ import Glibc
 
 /// The environment of this process, for the programs that it starts.
 package enum InheritedVariables {
-  /// Returns the variables of this process, or only some, but for others, with bytes that are not UTF-8 as they are.
+  /// Returns the variables of this process with bytes that are not UTF-8 as they are: all, or only
+  /// some, and none of those to leave out.
   ///
   /// They belong to the process, and must not be freed.
   package static func all(

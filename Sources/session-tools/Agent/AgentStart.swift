@@ -9,7 +9,7 @@ struct AgentStart {
   /// How long the agent may take to start.
   private static let patience = Duration.seconds(10)
   private static let pause = 0.005
-  /// What the agent needs to find its socket, logind and its libraries: nothing else of the person's
+  /// What the agent needs to find its socket, logind and its libraries: nothing else of the
   /// environment, which may have secrets in it, stays for as long as the agent runs.
   private static let variables = [
     "HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "DBUS_SYSTEM_BUS_ADDRESS", "LD_LIBRARY_PATH",
@@ -62,8 +62,8 @@ struct AgentStart {
     do throws(SystemCallError) {
       // It reports an error as this process would, until it listens.
       program = try StartedProgram(
-        Self.ownPath, ["agent"], inheriting: Self.variables, streams: StartedProgram.Streams(errors: STDERR_FILENO),
-        place: .ownSession)
+        Self.ownPath, ["agent"], inheriting: Self.variables,
+        streams: StartedProgram.Streams(errors: STDERR_FILENO), place: .ownSession)
     } catch {
       throw StoreError(error, path: Self.ownPath)
     }
