@@ -76,7 +76,8 @@ struct ConsoleBlock: Sendable {
     var text = text
     // The number in the name of a keychain's key may begin with zeros, which are left out.
     for (pattern, name) in [
-      ("[0-9a-f]{24,32}", "[ID]"), ("[0-9]+ MiB, [0-9]+ pass(es)?", "[COST]"),
+      ("[0-9a-f]{24,32}", "[ID]"), ("st-store-[A-Za-z0-9_-]{27}", "[FINGERPRINT]"),
+      ("[0-9]+ MiB, [0-9]+ pass(es)?", "[COST]"),
     ] {
       text = text.replacingOccurrences(of: pattern, with: name, options: .regularExpression)
     }
