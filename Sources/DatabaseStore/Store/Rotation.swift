@@ -6,7 +6,7 @@ extension SealedDatabaseStore {
   /// A closure that receives the progress of a long operation: what is done and the total, in
   /// items.
   ///
-  /// It is called about every thousand items, on the thread that does the work.
+  /// It is called about every 700 items, on the thread that does the work.
   public typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Void
 
   /// Seals everything again with a new random data key.

@@ -74,13 +74,13 @@ import Testing
     let made = try await StoreOnServer()
     let directory = try TemporaryDirectory()
     let key = try made.addKeyFile(in: directory)
-    let count = 1100
+    let count = 800
     try made.fill(count)
     let process = try StoreProcess("rotate", made.place, key)
     // It waits then, and has not sealed the last hundred.
-    try await process.wait(for: "done 1000")
+    try await process.wait(for: "done 700")
     process.kill()
-    #expect(try await epochs(made) == "1:1x100 2x1000")
+    #expect(try await epochs(made) == "1:1x100 2x700")
     for number in stride(from: 0, to: count, by: 50) {
       let item = try StoreKey("\(number)", in: "svc")
       #expect(try await made.store.text(for: item) == "value \(number)")
