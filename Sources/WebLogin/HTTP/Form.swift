@@ -24,7 +24,7 @@ package enum Form {
       let parts = pair.split(
         separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       let name = decodePart(parts[0])
-      let value = parts.dropFirst().first.map(decodePart) ?? ""
+      let value = parts.count > 1 ? decodePart(parts[1]) : ""
       if let other = fields.updateValue(value, forKey: name), other != value {
         ambiguous.insert(name)
       }
