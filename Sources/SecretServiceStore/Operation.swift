@@ -98,9 +98,9 @@ struct Operation: Sendable {
   /// all items for no attributes, with which KeePassXC finds nothing.
   func items(with attributes: [String: String], in collection: String) async throws -> [String] {
     func find() async throws -> [String] {
-      attributes.isEmpty
-        ? try await provider.items(of: collection, until: deadline)
-        : try await provider.search(collection, for: attributes, until: deadline)
+      let found = try await provider.search(collection, for: attributes, until: deadline)
+      guard found.isEmpty, attributes.isEmpty else { return found }
+      return try await provider.items(of: collection, until: deadline)
     }
     let paths = try await find()
     if !paths.isEmpty { return paths }

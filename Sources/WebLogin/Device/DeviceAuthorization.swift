@@ -4,7 +4,8 @@ import SessionToolsBase
 /// A login that a person finishes on another device (RFC 8628, section 3.2).
 ///
 /// Show ``userCode`` and ``verificationAddress``, such as with ``terminalText(withQRCode:)``, and
-/// wait with ``OAuthClient/credential(for:timeout:)``. Descriptions, dumps and mirrors show neither code.
+/// wait with ``OAuthClient/credential(for:timeout:)``. Descriptions, dumps and mirrors show neither
+/// code.
 public struct DeviceAuthorization: Sendable {
   /// The code that the person types in on the other device.
   public let userCode: String
