@@ -1,4 +1,3 @@
-import Glibc
 import SessionToolsBase
 
 /// Who may run the server that a process on this machine connects to.
@@ -19,7 +18,7 @@ struct ServerProof: Sendable {
       named = nil
       return
     }
-    guard let user = UInt32(name) ?? Self.user(named: name) else {
+    guard let user = UInt32(name) ?? CurrentProcess.user(named: name) else {
       throw StoreError(
         .invalidKey, store: "database",
         reason: "the address of the database has requirepeer=\(name), and there is no such user",
@@ -41,28 +40,11 @@ struct ServerProof: Sendable {
     }
     if let named {
       guard user != named else { return }
-    } else if [0, CurrentProcess.user].contains(user) || user == Self.user(named: "postgres") {
+    } else if [0, CurrentProcess.user].contains(user)
+      || user == CurrentProcess.user(named: "postgres")
+    {
       return
     }
-    throw .notSent(.wrongPeer("\(endpoint)", user: Self.name(of: user) ?? "\(user)"))
-  }
-
-  // MARK: - Users
-
-  private static func user(named name: String) -> UInt32? {
-    var memory = [CChar](repeating: 0, count: 1 << 16)
-    var entry = unsafe passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    let status = unsafe getpwnam_r(name, &entry, &memory, memory.count, &found)
-    return unsafe status == 0 && found != nil ? entry.pw_uid : nil
-  }
-
-  private static func name(of user: UInt32) -> String? {
-    var memory = [CChar](repeating: 0, count: 1 << 16)
-    var entry = unsafe passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    let status = unsafe getpwuid_r(user, &entry, &memory, memory.count, &found)
-    guard unsafe status == 0 && found != nil, let name = unsafe entry.pw_name else { return nil }
-    return unsafe String(cString: name)
+    throw .notSent(.wrongPeer("\(endpoint)", user: CurrentProcess.name(ofUser: user) ?? "\(user)"))
   }
 }

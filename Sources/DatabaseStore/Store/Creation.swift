@@ -102,17 +102,3 @@ extension SealedDatabaseStore {
       until: deadline)
   }
 }
-
-/// A key source that opens a store that was just made, so that the store's own is not asked again.
-private struct NewSlotKey: KeySource {
-  let slot: (parameters: KeySlot.Parameters, key: WrappingKey)
-
-  func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? { self.slot.key }
-
-  /// Accepts the store: only this process knows the key of its slot.
-  func checkStore(
-    _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
-  ) {}
-
-  func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) { slot }
-}

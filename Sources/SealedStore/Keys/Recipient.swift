@@ -13,8 +13,8 @@ public import SessionToolsBase
 ///
 /// A slot does not resist a quantum computer of the future that has a copy of the store's header.
 public struct Recipient: KeySource {
-  private static let prefix = "st-recipient-"
-  private static let checkByteCount = 4
+  private static let texts = CheckedText(
+    prefix: "st-recipient-", byteCount: SealedBox.publicKeyByteCount)
 
   /// A name for the slot's list, up to 64 bytes of UTF-8; may be empty.
   public var label: String { slotLabel.text }
@@ -31,13 +31,14 @@ public struct Recipient: KeySource {
   ///   changed, or the key is one for which anyone could open what is sealed; `invalidName` when
   ///   the label has more than 64 bytes.
   public init(_ text: String, label: String = "") throws(StoreError) {
-    guard text.utf8.starts(with: Self.prefix.utf8),
-      let bytes = Base64URL.decode(String(text.utf8.dropFirst(Self.prefix.utf8.count)) ?? ""),
-      bytes.count == SealedBox.publicKeyByteCount + Self.checkByteCount
-    else { throw Self.invalid("this is not the text of a recipient") }
-    let publicKey = Array(bytes.prefix(SealedBox.publicKeyByteCount))
-    guard bytes.suffix(Self.checkByteCount).elementsEqual(Self.check(of: publicKey)) else {
-      throw Self.invalid("the text of the recipient was changed: its last characters do not fit")
+    let publicKey: [UInt8]
+    do throws(CheckedText.Defect) {
+      publicKey = try Self.texts.decode(text)
+    } catch {
+      throw Self.invalid(
+        error == .changed
+          ? "the text of the recipient was changed: its last characters do not fit"
+          : "this is not the text of a recipient")
     }
     try self.init(publicKey: publicKey, label: label)
   }
@@ -54,22 +55,13 @@ public struct Recipient: KeySource {
 
   /// The text of the public key, 61 characters: `st-recipient-` and, in base64url without padding,
   /// `public key 32 ‖ the first 4 bytes of HASH-16(no key, public key)`.
-  public var text: String {
-    Self.prefix + Base64URL.encode(publicKey + Self.check(of: publicKey))
-  }
+  public var text: String { Self.texts.encode(publicKey) }
 
   /// Returns the same recipient with another label.
   ///
   /// - Throws: `invalidName` when the label has more than 64 bytes.
   package func labeled(_ label: String) throws(StoreError) -> Recipient {
     try Recipient(publicKey: publicKey, label: label)
-  }
-
-  private static func check(of publicKey: [UInt8]) -> [UInt8] {
-    let buffer = ByteBuffer(publicKey)
-    let hash = ByteBuffer(byteCount: 16)
-    Sodium.hash16(buffer, 0..<buffer.byteCount, key: nil).store(in: hash, at: 0)
-    return hash.bytes(0..<checkByteCount)
   }
 
   private static func invalid(

@@ -19,9 +19,8 @@ public import SessionToolsBase
 /// defines these functions. To find other keys with the same fingerprint takes about 2^128
 /// attempts.
 public struct StoreFingerprint: Hashable, Sendable, CustomStringConvertible {
-  private static let prefix = "st-store-"
   private static let byteCount = 16
-  private static let checkByteCount = 4
+  private static let texts = CheckedText(prefix: "st-store-", byteCount: byteCount)
 
   private let bytes: [UInt8]
 
@@ -43,34 +42,27 @@ public struct StoreFingerprint: Hashable, Sendable, CustomStringConvertible {
   /// - Throws: `invalidKey` when this is not the text of a fingerprint, or a character of it was
   ///   changed.
   public init(_ text: String) throws(StoreError) {
-    guard text.utf8.starts(with: Self.prefix.utf8),
-      let bytes = Base64URL.decode(String(text.utf8.dropFirst(Self.prefix.utf8.count)) ?? ""),
-      bytes.count == Self.byteCount + Self.checkByteCount
-    else { throw Self.invalid("this is not the fingerprint of a store") }
-    self.bytes = Array(bytes.prefix(Self.byteCount))
-    guard bytes.suffix(Self.checkByteCount).elementsEqual(check) else {
-      throw Self.invalid("the fingerprint was changed: its last characters do not fit")
+    do throws(CheckedText.Defect) {
+      bytes = try Self.texts.decode(text)
+    } catch {
+      throw Self.invalid(
+        error == .changed
+          ? "the fingerprint was changed: its last characters do not fit"
+          : "this is not the fingerprint of a store")
     }
   }
 
   /// The text, 36 characters: `st-store-` and, in base64url without padding,
   /// `fingerprint 16 ‖ the first 4 bytes of HASH-16(no key, fingerprint)`.
-  public var text: String { Self.prefix + Base64URL.encode(bytes + check) }
+  public var text: String { Self.texts.encode(bytes) }
 
   /// The text.
   public var description: String { text }
 
-  private var check: [UInt8] {
-    let buffer = ByteBuffer(bytes)
-    let hash = ByteBuffer(byteCount: 16)
-    Sodium.hash16(buffer, 0..<buffer.byteCount, key: nil).store(in: hash, at: 0)
-    return hash.bytes(0..<Self.checkByteCount)
-  }
-
   private static func invalid(_ reason: String) -> StoreError {
     StoreError(
       .invalidKey, store: "fingerprint", reason: reason,
-      remedy: "Copy the whole text, which begins with \(prefix)")
+      remedy: "Copy the whole text, which begins with \(texts.prefix)")
   }
 }
 

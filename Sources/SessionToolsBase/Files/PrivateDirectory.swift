@@ -135,18 +135,25 @@ package final class PrivateDirectory: Sendable {
 
   /// Replaces a file's content atomically; the new content is durable when this returns.
   ///
+  /// - Parameters:
+  ///   - name: The file.
+  ///   - content: Its new content.
+  ///   - temporary: The name of the content until then, which no one else may use meanwhile; by
+  ///     default that of those who hold the writer's lock.
   /// - Throws: `accessDenied`, `noSpace`, `io`, or `outcomeUnknown` when the directory could
   ///   not be synced.
-  package func replace(_ name: String, with content: ByteBuffer) throws(StoreError) {
+  package func replace(
+    _ name: String, with content: ByteBuffer, by temporary: String = temporaryName
+  ) throws(StoreError) {
     do throws(StoreError) {
-      let file = try create(Self.temporaryName)
+      let file = try create(temporary)
       try file.write(content, 0..<content.byteCount, at: 0)
       try file.synchronize()
     } catch {
-      discard(Self.temporaryName)
+      discard(temporary)
       throw error
     }
-    try rename(Self.temporaryName, to: name)
+    try rename(temporary, to: name)
   }
 
   /// Renames a file over another and makes that durable.

@@ -35,6 +35,25 @@ extension CurrentProcess {
     return members
   }
 
+  /// Returns the identifier of a user; `nil` when no user has that name.
+  package static func user(named name: String) -> UInt32? {
+    var memory = [CChar](repeating: 0, count: 1 << 16)
+    var entry = unsafe passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    let status = unsafe getpwnam_r(name, &entry, &memory, memory.count, &found)
+    return unsafe status == 0 && found != nil ? entry.pw_uid : nil
+  }
+
+  /// Returns the name of a user; `nil` when the user database has none.
+  package static func name(ofUser user: UInt32) -> String? {
+    var memory = [CChar](repeating: 0, count: 1 << 16)
+    var entry = unsafe passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    let status = unsafe getpwuid_r(user, &entry, &memory, memory.count, &found)
+    guard unsafe status == 0 && found != nil, let name = unsafe entry.pw_name else { return nil }
+    return unsafe String(cString: name)
+  }
+
   /// Returns whether the kernel shows this process the real identifier of a user.
   ///
   /// In a sandbox (Flatpak, an unprivileged container) every user without a mapped identifier is

@@ -52,16 +52,7 @@ package struct KnownStores {
     let place = Self.place(of: store)
     let content = ByteBuffer(Array("\(fingerprint)\n\(place)\n".utf8))
     let random = String(UInt64.random(in: .min ... .max), radix: 16)
-    let temporaryName = ".\(random)"
-    do throws(StoreError) {
-      let file = try directory.create(temporaryName)
-      try file.write(content, 0..<content.byteCount, at: 0)
-      try file.synchronize()
-      try directory.rename(temporaryName, to: Self.fileName(of: place))
-    } catch {
-      directory.discard(temporaryName)
-      throw error
-    }
+    try directory.replace(Self.fileName(of: place), with: content, by: ".\(random)")
   }
 
   /// Forgets a store that is removed; call it before that.
