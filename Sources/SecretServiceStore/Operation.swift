@@ -95,12 +95,13 @@ struct Operation: Sendable {
   }
 
   /// Returns the paths of the items with some attributes, in a collection that is not locked; of
-  /// all items for no attributes, with which KeePassXC finds nothing.
+  /// all items for no attributes, with which KeePassXC finds nothing, and KWallet only what has
+  /// attributes.
   func items(with attributes: [String: String], in collection: String) async throws -> [String] {
     func find() async throws -> [String] {
-      let found = try await provider.search(collection, for: attributes, until: deadline)
-      guard found.isEmpty, attributes.isEmpty else { return found }
-      return try await provider.items(of: collection, until: deadline)
+      attributes.isEmpty
+        ? try await provider.items(of: collection, until: deadline)
+        : try await provider.search(collection, for: attributes, until: deadline)
     }
     let paths = try await find()
     if !paths.isEmpty { return paths }

@@ -278,7 +278,8 @@ class Provider:
             values = {"Attributes": attributes, "Label": item.label, "Locked": self.is_locked,
                       "Modified": dbus.UInt64(item.modified)}
         elif path == COLLECTION:
-            values = {"Locked": self.is_locked, "Label": "one"}
+            values = {"Locked": self.is_locked, "Label": "one",
+                      "Items": dbus.Array(list(self.items), signature="o")}
         elif path == ROOT:
             values = {"Collections": dbus.Array([COLLECTION], signature="o")}
         else:
