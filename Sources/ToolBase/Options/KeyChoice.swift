@@ -22,6 +22,18 @@ package protocol KeyChoice: ParsableArguments {
 extension KeyChoice {
   package var securityKey: Bool { false }
 
+  /// The options that name the key of the only store, as they are typed.
+  package var words: [String] {
+    let named: [(String, String?)] = [
+      ("--key-file", keyFile), ("--passphrase-file", passphraseFile),
+      ("--passphrase-fd", passphraseDescriptor.map(String.init)), ("--credential", credential),
+      ("--key", serviceKey?.reference), ("--recipient-key", recipientKey),
+      ("--expect", expected?.description),
+    ]
+    return named.flatMap { name, value in value.map { [name, $0] } ?? [] }
+      + (passphrase ? ["--passphrase"] : []) + (securityKey ? ["--security-key"] : [])
+  }
+
   /// The key that was given, if any.
   package var argument: KeyArgument? { arguments.first }
 

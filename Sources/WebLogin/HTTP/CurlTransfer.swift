@@ -172,17 +172,25 @@ import Synchronization
     let (kind, reason) =
       isTooLarge || code == CURLE_FILESIZE_EXCEEDED
       ? (.tooLarge, "the answer is larger than \(largestByteCount) bytes") : cause(of: code)
+    // What was sent to a proxy that did not connect to the server was no part of the request.
+    let isLostAtProxy = proxyStatus >= 300 || [.proxyUnreachable, .proxyRefused].contains(kind)
+    let size = unsafe session_tools_curl_number(handle, CURLINFO_REQUEST_SIZE)
     var error = OAuthHTTPError(
-      kind, wasSent: unsafe session_tools_curl_number(handle, CURLINFO_REQUEST_SIZE) > 0,
-      status: status > 0 ? status : nil, reason: reason)
+      kind, wasSent: size > 0 && !isLostAtProxy,
+      status: proxyStatus >= 300 ? proxyStatus : status > 0 ? status : nil, reason: reason)
     if status > 0, !body.isEmpty { error.received = response }
     return .failure(error)
+  }
+
+  /// The status with which a proxy answered the request to connect; 0 if none did.
+  private var proxyStatus: Int {
+    unsafe session_tools_curl_number(handle, CURLINFO_HTTP_CONNECTCODE)
   }
 
   /// Returns the kind and the text of an error.
   private func cause(of code: CURLcode) -> (OAuthHTTPError.Code, String) {
     let proxy = request.url.scheme?.lowercased() == "https" ? environment.proxy : nil
-    let answered = unsafe session_tools_curl_number(handle, CURLINFO_HTTP_CONNECTCODE)
+    let answered = proxyStatus
     let port = unsafe Int(port.pointee)
     let isProxysPort =
       port == proxy?.port

@@ -8,7 +8,8 @@ public struct OAuthHTTPError: Error, Hashable, Sendable {
   ///
   /// A refresh token that was not sent is not spent.
   public let wasSent: Bool
-  /// The status of the answer, if the answer began to arrive.
+  /// The status of the answer, if the answer began to arrive; the proxy's if it refused, such as
+  /// 407 when it asks for a password.
   ///
   /// After a status from 200 to 299 the server has done what it was asked, so a refresh token is
   /// spent although the new one was not received.

@@ -85,8 +85,11 @@ extension WebLoginError {
     case OAuthHTTPError.proxyRefused?:
       (code, reason, remedy) = (
         .proxyRefused, "\(server) was not reached\(cause)",
-        "Check that variable, where a user and a password are written, percent-encoded, in front "
-          + "of the host, or ask those who run the proxy"
+        failure?.status == 407
+          ? "Check that variable, where a user and a password are written, percent-encoded, in "
+            + "front of the host"
+          : "Check that variable, and SSL_CERT_FILE if the proxy is asked over https, or ask those "
+            + "who run the proxy"
       )
     default:
       (code, reason, remedy) = (

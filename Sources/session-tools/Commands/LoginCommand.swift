@@ -116,15 +116,9 @@ struct LoginCommand: ParsableCommand {
     session.redirectPort = redirect.port
     session.redirectsToLocalhost = redirect.localhost
     session.parameters = try server.parameters()
-    if printAddress { session.browser = PrintedAddress() }
+    session.browser = printAddress ? PrintedAddress() : HintingBrowser()
     // A problem with the server is reported before the browser opens.
     if !resume { _ = try await client.server() }
-    let hint = Task {
-      try await Task.sleep(for: .seconds(10))
-      StandardError.say(Self.hint)
-    }
-    defer { hint.cancel() }
-    if printAddress { hint.cancel() }
     if resume {
       if try await session.isPending() { StandardError.say("Waiting for the browser.") }
       return try await session.resume(reopensBrowser: printAddress)
@@ -133,10 +127,6 @@ struct LoginCommand: ParsableCommand {
       printAddress ? "Waiting for the browser." : "Opening the browser, and waiting for it.")
     return try await session.start()
   }
-
-  private static let hint =
-    "Still waiting. If no browser has opened, or the wrong one, press Ctrl-C, and log in with "
-    + "--print-address, or with --device in a browser on another device."
 
   private func credentialByDevice(from client: OAuthClient) async throws -> OAuthCredential {
     let authorization = try await client.authorizeDevice(

@@ -8,6 +8,7 @@ struct LoginStore {
   private let namespace: StoreNamespace
   private let name: String
   private let location: StoreLocation
+  private let key: [String]
   private let exclusionTimeout: Duration?
 
   /// - Parameters:
@@ -15,15 +16,17 @@ struct LoginStore {
   ///   - namespace: The namespace of the program that logs in.
   ///   - name: The login within it.
   ///   - location: The store, for messages.
+  ///   - key: The options that name its key, for messages.
   ///   - exclusionTimeout: How long to wait for the refresh of another process.
   init(
     store: any SecretStore, namespace: StoreNamespace, name: String, location: StoreLocation,
-    exclusionTimeout: Duration?
+    key: [String], exclusionTimeout: Duration?
   ) {
     self.store = store
     self.namespace = namespace
     self.name = name
     self.location = location
+    self.key = key
     self.exclusionTimeout = exclusionTimeout
   }
 
@@ -75,6 +78,7 @@ struct LoginStore {
     var options = login?.options ?? ["--issuer", "URL", "--client-id", "ID"]
     options += ["--store", location.argument, "--service", namespace.service]
     if name != LoginOptions.standardName { options += ["--name", name] }
+    options += key
     let words = options.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
     return "session-tools login \(words.joined(separator: " "))"
   }

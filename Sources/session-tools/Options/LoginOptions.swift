@@ -1,5 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
+import ToolBase
 
 /// The store of a login and its key, and the login's name in it.
 struct LoginOptions: ParsableArguments {
@@ -28,6 +29,6 @@ struct LoginOptions: ParsableArguments {
     return LoginStore(
       store: try access.openItems(at: location).store, namespace: namespace, name: name,
       location: location,
-      exclusionTimeout: access.waiting.chosen)
+      key: access.key.words, exclusionTimeout: access.waiting.chosen)
   }
 }
