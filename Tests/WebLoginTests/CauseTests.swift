@@ -25,12 +25,12 @@ import Testing
     try output.writer.close()
     let line = String(decoding: output.reader.availableData, as: UTF8.self)
     ports = line.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
-    try #require(ports.count == 6, "\(line)")
+    try #require(ports.count == 7, "\(line)")
   }
 
-  /// The ports of a trusted server, an expired one, one of another name, and three proxies.
+  /// The ports of a trusted server, an expired one, one of another name, and four proxies.
   private enum Port: Int {
-    case good, expired, other, proxyWithPassword, refusingProxy, lostProxy
+    case good, expired, other, proxyWithPassword, refusingProxy, lostProxy, brokenProxy
   }
 
   private func address(_ port: Port) -> String { "https://localhost:\(ports[port.rawValue])" }
@@ -104,7 +104,7 @@ import Testing
       try expect(good, [variable: proxy], status, texts + ["from \(variable))"])
     }
     try expectProxy(
-      proxy(.proxyWithPassword), 1, ["127.0.0.1:\(ports[3]), ", "asks for a user and a password"])
+      proxy(.proxyWithPassword), 1, ["127.0.0.1:\(ports[3]), ", "asks for a user and a password", "percent-encoded"])
     try expectProxy(proxy(.refusingProxy), 1, ["answered with status 403"])
     try expectProxy(proxy(.lostProxy), 11, ["answered with status 502"])
     // Nothing listens there.
@@ -130,7 +130,13 @@ import Testing
     // A proxy that speaks something else, or is not trusted.
     try expectProxy(
       "https://127.0.0.1:\(ports[3])", 1, ["the proxy (127.0.0.1:\(ports[3])", "did not connect"])
-    try expectProxy(good, 1, ["the proxy (localhost:\(ports[0])", "issuer certificate"])
+    try expectProxy(
+      good, 1, ["the proxy (localhost:\(ports[0])", "issuer certificate", "and SSL_CERT_FILE if"])
+    // One that does not answer is asked once, not for each place of the metadata.
+    try FileManager.default.removeItem(atPath: "\(certificates)/connections")
+    try expectProxy(proxy(.brokenProxy), 11, ["did not connect"])
+    let connections = try String(contentsOfFile: "\(certificates)/connections", encoding: .utf8)
+    #expect(connections == "localhost:\(ports[0])\n")
     // What no proxy is asked for is not blamed on one.
     try expect(
       good, [variable: "http://127.0.0.1:9", "NO_PROXY": "localhost"], 1, ["is not trusted: "])

@@ -50,6 +50,28 @@ import Testing
     #expect(try server.run("token").complaint.contains("--client-id app --device --store"))
   }
 
+  @Test func `gives the key of the store with the command`() throws {
+    let tool = server.tool
+    try tool.run("session-tools init other --key-file key; printf secret > passphrase")
+    try tool.run("chmod 600 passphrase; session-tools init third --passphrase-file passphrase")
+    for (store, key) in [("other", "--key-file key"), ("third", "--passphrase-file passphrase")] {
+      let outcome = try tool.run("session-tools token --store \(store) --service mail \(key)")
+      #expect(outcome.status == 10)
+      #expect(outcome.complaint.hasSuffix("--store \(store) --service mail \(key)\n"))
+    }
+  }
+
+  /// The hint is to press Ctrl-C, and the code is spent then.
+  @Test func `gives no hint at other browsers when the browser has returned`() throws {
+    let waiting = try server.tool.run(
+      "session-tools login --issuer \(server.address) --client-id app --store store --service mail "
+        + "--wait 10.5", environment: ["BROWSER": "true"])
+    #expect(waiting.status == 1 && waiting.complaint.contains("Still waiting. If no browser"))
+    try server.set(#"{"pause": 11}"#)
+    let slow = try server.logIn()
+    #expect(slow.status == 0 && !slow.complaint.contains("Still waiting"))
+  }
+
   @Test func `does not wait longer for another device than the person wants`() throws {
     try server.answer("token", #"{"error": "authorization_pending"}"#, status: 400)
     let outcome = try server.logIn("--device --wait 1.5")

@@ -49,10 +49,17 @@ struct LoginStore {
   ///
   /// - Throws: A failure that says to log in if no one is logged in; any error of the store.
   func login() throws -> StoredLogin {
-    guard let login = try items(of: StoredLogin.self, store).item(forIdentifier: name) else {
-      throw loginNeeded("no one is logged in")
+    do {
+      guard let login = try items(of: StoredLogin.self, store).item(forIdentifier: name) else {
+        throw loginNeeded("no one is logged in")
+      }
+      return login
+    } catch let error as StoreError where error.code == StoreError.undecodable {
+      throw StoreError(
+        error.code, store: error.store, reason: "this is not a login of this tool",
+        remedy: "It was not changed: give another --name, or read it with session-tools get",
+        underlying: error)
     }
-    return login
   }
 
   /// Returns the failure for a missing or invalid login, which says how to log in.

@@ -51,9 +51,6 @@ enum Remedy {
     let keyring = SecretServiceStore.Collection.default.description
     // By the reason where a code has several.
     switch error.code {
-    case StoreError.undecodable:
-      return "It is not a login of this tool, and was not changed: give another --name, or read it "
-        + "with session-tools get"
     case StoreError.unavailable where error.reason.hasPrefix("there is no store"):
       return (originIfDefault(error.store) ?? "Name an existing store")
         + ", or make one with session-tools init " + error.store.shellQuoted

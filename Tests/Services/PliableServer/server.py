@@ -2,12 +2,13 @@
 
 Prints its address. `GET /authorize` allows every login and sends the browser back. `POST /test/set`
 with a JSON object changes the answers: `token`, `device` and `revoke` are each a list of a status
-and a text, and `metadata` whether there is any. `GET /test/seen` returns the requests of these, one
+and a text, `metadata` whether there is any, and `pause` the seconds before each answer. `GET /test/seen` returns the requests of these, one
 a line: the path and the form.
 """
 
 import http.server
 import json
+import time
 import urllib.parse
 
 
@@ -44,6 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.server.answers |= json.loads(body)
             return self.reply(204)
         self.server.seen.append(f"{self.path} {body}")
+        time.sleep(self.server.answers["pause"])
         answer = self.server.answers.get(self.path[1:])
         self.reply(*(answer or [404, "<html>Nothing here</html>"]))
 
@@ -56,7 +58,7 @@ server.daemon_threads = True
 server.issuer = f"http://127.0.0.1:{server.server_port}"
 server.seen = []
 server.answers = {
-    "metadata": True, "revoke": [200, ""],
+    "metadata": True, "pause": 0, "revoke": [200, ""],
     "token": [200, '{"access_token": "AT1", "refresh_token": "RT1", "expires_in": 0.001}'],
     "device": [200, json.dumps({
         "device_code": "d", "user_code": "U", "verification_uri": server.issuer, "interval": 1})],

@@ -4,9 +4,10 @@
 
 Makes the authority and the certificates with openssl, and prints the ports: of a server whose
 certificate names `localhost`, of one whose certificate has expired, of one whose certificate has
-another name, of a proxy that asks for a password, of one that refuses, and of one that cannot reach
-the server. `DIRECTORY/authority.pem` is the authority's certificate, `DIRECTORY/hashed` a directory
-with it.
+another name, of a proxy that asks for a password, of one that refuses, of one that cannot reach the
+server, and of one that breaks off. `DIRECTORY/authority.pem` is the authority's certificate,
+`DIRECTORY/hashed` a directory with it; `DIRECTORY/connections` gets a line for each request to
+connect.
 """
 
 import http.server
@@ -48,6 +49,10 @@ class Answer(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_CONNECT(self):
+        with open(f"{directory}/connections", "a") as file:
+            print(self.path, file=file)
+        if self.server.status is None:
+            return
         self.send_response(self.server.status)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -79,6 +84,7 @@ make_certificate("good", "localhost", "-days", "30")
 make_certificate("expired", "localhost", "-days", "-1")
 make_certificate("other", "other.example", "-days", "30")
 ports = [serve("good"), serve("expired"), serve("other")]
-ports += [serve(status=407), serve(status=403), serve(status=502)]
+ports += [serve(status=407), serve(status=403), serve(status=502),
+          serve(status=None)]
 print(*ports, flush=True)
 threading.Event().wait()
