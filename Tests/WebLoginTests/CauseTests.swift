@@ -104,7 +104,8 @@ import Testing
       try expect(good, [variable: proxy], status, texts + ["from \(variable))"])
     }
     try expectProxy(
-      proxy(.proxyWithPassword), 1, ["127.0.0.1:\(ports[3]), ", "asks for a user and a password", "percent-encoded"])
+      proxy(.proxyWithPassword), 1,
+      ["127.0.0.1:\(ports[3]), ", "asks for a user and a password", "percent-encoded"])
     try expectProxy(proxy(.refusingProxy), 1, ["answered with status 403"])
     try expectProxy(proxy(.lostProxy), 11, ["answered with status 502"])
     // Nothing listens there.

@@ -2,8 +2,8 @@
 
 Prints its address. `GET /authorize` allows every login and sends the browser back. `POST /test/set`
 with a JSON object changes the answers: `token`, `device` and `revoke` are each a list of a status
-and a text, `metadata` whether there is any, and `pause` the seconds before each answer. `GET /test/seen` returns the requests of these, one
-a line: the path and the form.
+and a text, `metadata` whether there is any, and `pause` the seconds before each answer. `GET
+/test/seen` returns the requests of these, one a line: the path and the form.
 """
 
 import http.server
