@@ -2,7 +2,7 @@ package import SealedStore
 package import SessionToolsBase
 
 /// A recipient's secret key that opens the store whose fingerprint is given or known, and at a
-/// terminal, once a person has accepted it, another one.
+/// terminal, once a person has accepted it, another one. What was given is known afterwards.
 package struct KnownStoreKey: KeySource {
   private let key: RecipientKey
   private let expected: StoreFingerprint?
@@ -31,6 +31,10 @@ package struct KnownStoreKey: KeySource {
     if store == self.store, let expected {
       guard fingerprint == expected else {
         throw Self.isOther(fingerprint, than: "you expect \(expected)", store)
+      }
+      // Where nothing can be kept, the option is needed again.
+      if (try? KnownStores().fingerprint(of: store)) != fingerprint {
+        try? KnownStores().keep(fingerprint, of: store)
       }
       return
     }
