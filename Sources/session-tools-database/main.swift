@@ -4,4 +4,4 @@ import ToolBase
 System.occupyStandardDescriptors()
 System.forbidCoreDumps()
 System.ignoreSignalsOfWriting()
-exit(Program<RootCommand>.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+exit(Program<RootCommand>.run(Array(System.arguments.dropFirst())).rawValue)

@@ -4,4 +4,4 @@ import ToolBase
 System.occupyStandardDescriptors()
 System.forbidCoreDumps()
 System.ignoreSignalsOfWriting()
-exit(Program<RootCommand>.run(ProgramName.arguments(of: CommandLine.arguments)).rawValue)
+exit(Program<RootCommand>.run(ProgramName.arguments(of: System.arguments)).rawValue)

@@ -17,3 +17,9 @@ const char *session_tools_path_of_library(enum session_tools_library library);
 
 /* Returns the name of Debian's package with a library. */
 const char *session_tools_package_of_library(enum session_tools_library library);
+
+/* Returns the number of the process's arguments, its own name included. */
+int session_tools_argument_count(void);
+
+/* Returns an argument, or a null pointer for a position that has none. */
+const char *session_tools_argument(int position);

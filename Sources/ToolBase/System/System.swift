@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LazyLibraries
 package import SessionToolsBase
 
 /// The tool's system calls, other than those for the files of a store.
@@ -95,13 +96,18 @@ package enum System {
     exit(128 + SIGPIPE)
   }
 
-  /// The arguments of this process, byte for byte; Swift's own list has replaced those that are
-  /// not UTF-8.
+  /// The arguments of this process, its name included, byte for byte; Swift's own list has replaced
+  /// those that are not UTF-8, and is empty where `/proc` is not mounted.
   private static var argumentBytes: [[UInt8]] {
-    (0..<Int(CommandLine.argc)).compactMap { position in
-      guard let text = unsafe CommandLine.unsafeArgv[position] else { return nil }
+    (0..<session_tools_argument_count()).compactMap { position in
+      guard let text = unsafe session_tools_argument(position) else { return nil }
       return unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
     }
+  }
+
+  /// The arguments of this process, its name included.
+  package static var arguments: [String] {
+    argumentBytes.map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Whether every argument is UTF-8.
