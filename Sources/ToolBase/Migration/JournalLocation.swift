@@ -104,7 +104,9 @@ package struct JournalLocation {
     let directory = path.parentPath
     for name in Files.names(in: directory) where isMoved(name) {
       let moved = "\(directory)/\(name)"
-      for file in Self.fileNames { Files.remove("\(moved)/\(file)") }
+      // A link that someone else put there may lead to a store of this user.
+      let files = try? PrivateDirectory(moved, fileSystem: LinuxFileSystem())
+      for file in Self.fileNames { files?.discard(file) }
       // Fails if the directory is not empty.
       unsafe rmdir(moved)
     }
