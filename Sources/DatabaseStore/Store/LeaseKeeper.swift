@@ -29,15 +29,25 @@ final class LeaseKeeper: Sendable {
     let quickly = """
       WITH s AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true))
       """
+    // A lease that lasts longer than a new one was made when the server's clock was ahead. It is
+    // shortened: its holder renews it if it lives, and otherwise it must not last for hours.
     take = DatabaseStatement(
       name: "take",
       text: """
-        \(quickly)
-        INSERT INTO \(lease) AS l (place, tag, holder, until)
-        SELECT $1, $2, $3, \(end) FROM s
-        ON CONFLICT (place, tag) DO UPDATE SET holder = excluded.holder, until = excluded.until
-        WHERE l.until \(SQL.isBelow) \(SQL.now) OR l.holder \(SQL.equals) excluded.holder
-        RETURNING 1
+        \(quickly), t AS (
+          INSERT INTO \(lease) AS l (place, tag, holder, until)
+          SELECT $1, $2, $3, \(end) FROM s
+          ON CONFLICT (place, tag) DO UPDATE SET
+            holder = CASE
+              WHEN l.until \(SQL.isAbove) excluded.until THEN l.holder
+              ELSE excluded.holder
+            END,
+            until = excluded.until
+          WHERE l.until \(SQL.isBelow) \(SQL.now) OR l.until \(SQL.isAbove) excluded.until
+            OR l.holder \(SQL.equals) excluded.holder
+          RETURNING l.holder
+        )
+        SELECT 1 FROM t WHERE holder \(SQL.equals) $3
         """)
     // A lease that a change has locked is skipped: one whose backend waits, for a foreign lock or a
     // standby, would keep all others from being renewed.

@@ -56,6 +56,42 @@ import Testing
     try await made.store.put("after", for: item)
   }
 
+  /// As after a failover to a server whose clock is behind, or when a wrong clock was corrected.
+  @Test func `of a holder that died ends in time, although the server's clock was set back`()
+    async throws
+  {
+    let made = try await StoreOnServer(environment: Self.stopped)
+    // It has the same times, and waits for the end of the other's access.
+    let other = try made.reopened(environment: Self.stopped)
+    let (item, name) = (item, name)
+    try await made.store.withExclusiveAccess(to: name, timeout: patience) {
+      try await made.ask("UPDATE $.lease SET until = until + interval '1 hour'")
+      try await Task.detached {
+        try await other.withExclusiveAccess(to: name, timeout: patience) {
+          try await other.put("other", for: item)
+        }
+      }.value
+    }
+    #expect(try await made.store.text(for: item) == "other")
+  }
+
+  @Test func `stays with a holder that lives when the server's clock is set back`() async throws {
+    let made = try await StoreOnServer(environment: Self.short)
+    let other = try made.reopened(environment: Self.short)
+    let (item, name) = (item, name)
+    try await made.store.withExclusiveAccess(to: name, timeout: patience) {
+      try await made.ask("UPDATE $.lease SET until = until + interval '1 hour'")
+      let error = await Task.detached {
+        await #expect(throws: StoreError.self) {
+          try await other.withExclusiveAccess(to: name, timeout: .seconds(8)) {}
+        }
+      }.value
+      #expect(error?.code == .timedOut)
+      try await made.store.put("mine", for: item)
+    }
+    #expect(try await other.text(for: item) == "mine")
+  }
+
   /// A change that was sent in time may be made after the access is lost.
   @Test func `is not reported as lost by a change that may still be made`() async throws {
     var environment = Self.stopped
