@@ -10,7 +10,7 @@ package struct DatabaseHeader: Equatable, Sendable {
   static let magic = UInt64(littleEndianText: "SSNTDBS1")
   private static let slotsOffset = 40
   private static let checksumByteCount = 16
-  private static let macByteCount = 32
+  static let macByteCount = 32
 
   /// The length of a header of 16 slots of the largest size and 8 epochs; a longer one is not read.
   static let largestByteCount =

@@ -10,6 +10,8 @@ package final class DatabaseKeys: Sendable {
   package let store: StoreIdentifier
   /// The epoch with which new rows are sealed.
   package let written: Epoch
+  /// The MAC of the header that the keys are from, which no other header has.
+  let headerMAC: [UInt8]
   /// The key that wraps the others, and is itself wrapped in every slot.
   package let storeKey: KeyBytes
   /// The key for the header's MAC, derived from the store key.
@@ -24,7 +26,7 @@ package final class DatabaseKeys: Sendable {
   /// - Throws: `unavailable` when the system gives no memory.
   init(
     store: StoreIdentifier, storeKey: KeyBytes, indexKey: KeyBytes,
-    dataKeys: [(epoch: Epoch, key: KeyBytes)], written: Epoch
+    dataKeys: [(epoch: Epoch, key: KeyBytes)], written: Epoch, headerMAC: [UInt8]
   ) throws(StoreError) {
     let size = Sodium.keyByteCount
     let count = 2 + IndexKeys.count + EpochKeys.count * dataKeys.count
@@ -32,6 +34,7 @@ package final class DatabaseKeys: Sendable {
     self.memory = memory
     self.store = store
     self.written = written
+    self.headerMAC = headerMAC
     self.storeKey = memory[0]
     headerKey = memory[size]
     storeKey.copy(to: self.storeKey)

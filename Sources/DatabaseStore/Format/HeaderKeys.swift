@@ -36,10 +36,11 @@ extension DatabaseHeader {
         dataKey, with: storeKey, binding: EpochRecord.binding(of: .first), random: random))
     let header = DatabaseHeader(
       store: store, number: 1, slots: [record], wrappedIndexKey: wrappedIndexKey, epochs: [epoch])
+    let row = try header.row(leastEpoch: .first, storeKey: storeKey)
     let keys = try DatabaseKeys(
       store: store, storeKey: storeKey, indexKey: indexKey, dataKeys: [(.first, dataKey)],
-      written: .first)
-    return (header.row(leastEpoch: .first, keys: keys), keys)
+      written: .first, headerMAC: row.mac)
+    return (row, keys)
   }
 
   /// Encodes the header for the table.
@@ -185,7 +186,8 @@ extension DatabaseHeader {
       dataKeys.append((record.epoch, key))
     }
     let keys = try DatabaseKeys(
-      store: store, storeKey: storeKey, indexKey: indexKey, dataKeys: dataKeys, written: written)
+      store: store, storeKey: storeKey, indexKey: indexKey, dataKeys: dataKeys, written: written,
+      headerMAC: mac)
     return isAuthentic(headerKey: keys.headerKey) ? keys : nil
   }
 }

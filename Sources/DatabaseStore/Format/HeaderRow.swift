@@ -14,6 +14,9 @@ package struct HeaderRow: Equatable, Sendable {
     self.bytes = bytes
   }
 
+  /// The MAC at the end of the bytes.
+  var mac: [UInt8] { Array(bytes.suffix(DatabaseHeader.macByteCount)) }
+
   /// Reads the header, and checks that the columns beside it agree with it.
   ///
   /// Nothing in it is trusted before its keys are known.

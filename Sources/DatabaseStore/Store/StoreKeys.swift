@@ -14,12 +14,15 @@ final class StoreKeys: Sendable {
     var keys: UsedKeys?
     /// The number of the newest header that was opened, also while the store is locked.
     var number: Int64
+    /// Its MAC: after a restore, another header may have the same number.
+    var mac: [UInt8]
   }
 
   init(_ keys: DatabaseKeys, of header: DatabaseHeader, in database: Database) {
     store = header.store
     self.database = database
-    state = Lock(State(keys: UsedKeys(keys), number: header.number))
+    state = Lock(
+      State(keys: UsedKeys(keys), number: header.number, mac: keys.headerMAC))
   }
 
   var isLocked: Bool { state.withLock { $0.keys == nil } }
@@ -85,11 +88,15 @@ final class StoreKeys: Sendable {
 
   /// Reads the header as it is now, without opening it.
   ///
-  /// - Throws: `corrupt` when it is older than one that was opened before, or as any read.
+  /// - Throws: `corrupt` when it is older than one that was opened before, or is another one with
+  ///   the same number; or as any read.
   func header(until deadline: ContinuousClock.Instant) throws(StoreError) -> StoredHeader {
-    let known = number
+    let (number, mac) = state.withLock { ($0.number, $0.mac) }
     let stored = try database.header(until: deadline)
-    guard stored.header.number >= known else { throw isOlder }
+    let header = stored.header
+    guard header.number > number || header.number == number && header.mac == mac else {
+      throw isOlder
+    }
     return stored
   }
 
@@ -98,7 +105,7 @@ final class StoreKeys: Sendable {
     let new = UsedKeys(keys)
     let unused = state.withLock { state -> UsedKeys? in
       guard let current = state.keys, header.number > state.number else { return new }
-      state = State(keys: new, number: header.number)
+      state = State(keys: new, number: header.number, mac: keys.headerMAC)
       return current
     }
     unused?.wipe()
@@ -106,7 +113,8 @@ final class StoreKeys: Sendable {
 
   private var isOlder: StoreError {
     StoreError(
-      .corrupt, store: database.name, reason: "the header is older than it was before",
+      .corrupt, store: database.name,
+      reason: "the header is older than it was before, or is that of another copy of the store",
       remedy: "Find out whether the database was restored, and who can write to it")
   }
 
@@ -128,7 +136,7 @@ final class StoreKeys: Sendable {
     let unused = state.withLock { state -> UsedKeys? in
       // Another thread was faster.
       guard state.keys == nil else { return new }
-      state = State(keys: new, number: max(header.number, state.number))
+      state = State(keys: new, number: header.number, mac: new.keys.headerMAC)
       return nil
     }
     unused?.wipe()

@@ -100,6 +100,25 @@ struct StoreStatements: Sendable {
   private static let oldestNewVersion =
     "((extract(epoch FROM \(SQL.now)) \(SQL.minus) 600) \(SQL.times) 1000000)"
 
+  /// The end of a header `h`.
+  private static let mac = """
+    substring(h.bytes
+      FROM pg_catalog.octet_length(h.bytes) \(SQL.minus) \(DatabaseHeader.macByteCount - 1))
+    """
+
+  /// Whether the header is the one that a writer has its data key from.
+  ///
+  /// Another one may have another key under the same number, where the database was restored, and
+  /// no one could open what is sealed with this one.
+  private static func hasHeader(_ schema: String, epoch: Int, mac number: Int) -> String {
+    """
+    EXISTS (
+      SELECT FROM \(schema).header h
+      WHERE h.least_epoch \(SQL.isAtMost) $\(epoch) AND \(mac) \(SQL.equals) $\(number)
+    )
+    """
+  }
+
   /// The leases `l` that are held of those in three parameters.
   private static func heldLeases(_ schema: String, from first: Int) -> String {
     let named = SQL.rows(
@@ -256,7 +275,7 @@ struct StoreStatements: Sendable {
       (
         SELECT pg_catalog.count(*) \(heldLeases(schema, from: 4))
       ) \(SQL.equals) pg_catalog.cardinality($6),
-      i.version, i.gone, \(ReadColumns(of: "i.").write)
+      i.version, i.gone, \(ReadColumns(of: "i.").write), \(mac)
     FROM \(schema).header h CROSS JOIN \(numberedAddresses)
     LEFT JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
     ORDER BY u.n
@@ -267,7 +286,8 @@ struct StoreStatements: Sendable {
   ///
   /// `$1` to `$3`: the addresses. `$4`, `$5`: the expected and the new versions. `$6`: whether each
   /// row is changed, or only looked at. `$7` to `$10`: what else is in the rows. `$11`, `$12`:
-  /// epoch and write identifier. `$13` to `$15`: the leases. `$16`: the number of rows.
+  /// epoch and write identifier. `$13` to `$15`: the leases. `$16`: the number of rows. `$17`: the
+  /// header's MAC.
   ///
   /// A division by zero undoes everything unless all rows were as expected. The rows are locked in
   /// the order of their addresses, so that changes of the same rows do not block each other. A new
@@ -283,7 +303,7 @@ struct StoreStatements: Sendable {
       ), u AS MATERIALIZED (
         SELECT * FROM \(rows)
         WHERE (SELECT pg_catalog.count(*) FROM f) \(SQL.equals) pg_catalog.cardinality($15)
-          AND (SELECT least_epoch FROM \(schema).header) \(SQL.isAtMost) $11
+          AND \(hasHeader(schema, epoch: 11, mac: 17))
       ), o AS MATERIALIZED (
         SELECT u.* FROM u JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
         WHERE u.old \(SQL.differs) 0 AND i.version \(SQL.equals) u.old
@@ -324,7 +344,7 @@ struct StoreStatements: Sendable {
   /// Changes one row, without the cost of a list; returns a row if it was changed.
   ///
   /// `$4` to `$6`: the address. `$7`, `$8`: the expected and the new version. `$9` to `$14`: epoch,
-  /// gone, write identifier, nonce, name and value.
+  /// gone, write identifier, nonce, name and value. `$15`: the header's MAC.
   private static func replace(_ schema: String) -> String {
     """
     \(fence(schema))
@@ -332,7 +352,7 @@ struct StoreStatements: Sendable {
       xid = pg_catalog.pg_current_xact_id(), write = $11, nonce = $12, name = $13, value = $14
     WHERE \(SQL.hasAddress("", 4)) AND version \(SQL.equals) $7
       AND (SELECT pg_catalog.count(*) FROM f) \(SQL.equals) pg_catalog.cardinality($3)
-      AND (SELECT least_epoch FROM \(schema).header) \(SQL.isAtMost) $9
+      AND \(hasHeader(schema, epoch: 9, mac: 15))
     RETURNING 1
     """
   }
@@ -346,7 +366,7 @@ struct StoreStatements: Sendable {
     ) SELECT $4, $5, $6, $8, $9, $10, $11, $12, $13, $14
     WHERE $7 \(SQL.equals) 0
       AND (SELECT pg_catalog.count(*) FROM f) \(SQL.equals) pg_catalog.cardinality($3)
-      AND (SELECT least_epoch FROM \(schema).header) \(SQL.isAtMost) $9
+      AND \(hasHeader(schema, epoch: 9, mac: 15))
       AND $8 \(SQL.isAbove) \(oldestNewVersion)
     ON CONFLICT DO NOTHING RETURNING 1
     """

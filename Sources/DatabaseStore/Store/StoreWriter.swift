@@ -124,6 +124,7 @@ struct StoreWriter {
     /// The write identifier in each row.
     let writes: [WriteIdentifier?]
     let leastEpoch: Int32
+    let headerMAC: [UInt8]
     let areLeasesHeld: Bool
   }
 
@@ -134,7 +135,8 @@ struct StoreWriter {
     let answer = try database.read(database.statements.look, parameters, until: deadline)
     guard answer.rowCount == rows.count,
       let time = answer.integer(Int64.self, 0, 0), 0...WrittenRow.latestTime ~= time,
-      let leastEpoch = answer.integer(Int32.self, 0, 1), let areLeasesHeld = answer.bool(0, 2)
+      let leastEpoch = answer.integer(Int32.self, 0, 1), let areLeasesHeld = answer.bool(0, 2),
+      let headerMAC = answer.bytes(0, 6)
     else { throw store.corrupt(nil) }
     serverTime = time
     var writes: [WriteIdentifier?] = []
@@ -153,7 +155,8 @@ struct StoreWriter {
         version, than: store.versions[rows[number].address])
       writes.append(WriteIdentifier(bytes: write))
     }
-    return Look(writes: writes, leastEpoch: leastEpoch, areLeasesHeld: areLeasesHeld)
+    return Look(
+      writes: writes, leastEpoch: leastEpoch, headerMAC: headerMAC, areLeasesHeld: areLeasesHeld)
   }
 
   /// Finds out why nothing was written; returns `true` when an earlier attempt had been made.
@@ -176,8 +179,10 @@ struct StoreWriter {
       guard bound.count < leases.count else { throw store.exclusionLost }
       leases = bound
     }
-    let written = try store.keys.use { $0.written.number }
-    if look.leastEpoch > written { try store.keys.renew(until: deadline) }
+    let (written, mac) = try store.keys.use { ($0.written.number, $0.headerMAC) }
+    if look.leastEpoch > written || look.headerMAC != mac {
+      try store.keys.renew(until: deadline)
+    }
     return false
   }
 
@@ -227,13 +232,15 @@ struct StoreWriter {
       // Only a row that is changed is alone.
       if sealed.count == 1, let old = plan.first?.oldVersion, let row = sealed[0] {
         let statement = old == 0 ? database.statements.add : database.statements.replace
-        return (plan, statement, parameters(of: row, replacing: old))
+        return (plan, statement, parameters(of: row, replacing: old, keys))
       }
-      return (plan, database.statements.write, parameters(of: plan, sealed, keys.written))
+      return (plan, database.statements.write, parameters(of: plan, sealed, keys))
     }
   }
 
-  private func parameters(of row: SealedRow, replacing old: Int64) -> StatementParameters {
+  private func parameters(
+    of row: SealedRow, replacing old: Int64, _ keys: DatabaseKeys
+  ) -> StatementParameters {
     var parameters = StatementParameters()
     parameters.append(leases)
     parameters.append(row.fields.address)
@@ -245,11 +252,12 @@ struct StoreWriter {
     parameters.append(row.nonce)
     parameters.append(row.name ?? [])
     parameters.append(row.value ?? [])
+    parameters.append(keys.headerMAC)
     return parameters
   }
 
   private func parameters(
-    of plan: [SentRow], _ sealed: [SealedRow?], _ epoch: Epoch
+    of plan: [SentRow], _ sealed: [SealedRow?], _ keys: DatabaseKeys
   ) -> StatementParameters {
     var parameters = StatementParameters(plan.map(\.address))
     parameters.append(plan.map(\.oldVersion))
@@ -259,10 +267,11 @@ struct StoreWriter {
     parameters.append(sealed.map { $0?.nonce ?? [] })
     parameters.append(sealed.map { $0?.name ?? [] })
     parameters.append(sealed.map { $0?.value ?? [] })
-    parameters.append(epoch.number)
+    parameters.append(keys.written.number)
     parameters.append(write.bytes)
     parameters.append(leases)
     parameters.append(Int64(plan.count))
+    parameters.append(keys.headerMAC)
     return parameters
   }
 

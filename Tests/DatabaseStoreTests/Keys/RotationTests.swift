@@ -70,6 +70,34 @@ import Testing
     #expect(reports.withLock { $0 } == [[3, 20_000_000], [3, 3]])
   }
 
+  /// Otherwise it would write with a data key that no header has any more: what it confirmed would be
+  /// lost as soon as it ends.
+  @Test(arguments: [false, true])
+  func `makes a process that saw it write nothing where the database was restored to before it`(
+    isRotatedAgain: Bool
+  ) async throws {
+    let made = try await StoreOnServer()
+    try await made.store.put("before", for: item)
+    try await made.ask(
+      "CREATE TABLE $.h AS SELECT * FROM $.header; CREATE TABLE $.i AS SELECT * FROM $.item")
+    try made.store.rotate()
+    try await made.ask(
+      """
+      DELETE FROM $.header; INSERT INTO $.header SELECT * FROM $.h;
+      DELETE FROM $.item; INSERT INTO $.item SELECT * FROM $.i
+      """)
+    // Its header has the same number then.
+    if isRotatedAgain { try made.reopened().rotate() }
+    for changes in [[item], [removed], [item, removed]] {
+      let changes = changes.map { StoreChange.put(SecretBytes(utf8: "late"), for: $0) }
+      #expect(try code { try made.store.apply(changes) } == .corrupt)
+    }
+    let other = try made.reopened()
+    #expect(try await other.text(for: item) == "before")
+    #expect(try await other.text(for: removed) == nil)
+    #expect(try await other.keys(in: nil) == [item])
+  }
+
   @Test func `is finished by another process when it was killed`() async throws {
     let made = try await StoreOnServer()
     let directory = try TemporaryDirectory()
