@@ -60,9 +60,10 @@ import Testing
   @Test func `of a holder that died ends in time, although the server's clock was set back`()
     async throws
   {
-    let made = try await StoreOnServer(environment: Self.stopped)
-    // It has the same times, and waits for the end of the other's access.
-    let other = try made.reopened(environment: Self.stopped)
+    var environment = Self.short
+    environment.renewsLeases = false
+    let made = try await StoreOnServer(environment: environment)
+    let other = try made.reopened(environment: Self.short)
     let (item, name) = (item, name)
     try await made.store.withExclusiveAccess(to: name, timeout: patience) {
       try await made.ask("UPDATE $.lease SET until = until + interval '1 hour'")
