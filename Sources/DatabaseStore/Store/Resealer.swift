@@ -26,6 +26,7 @@ struct Resealer {
   ///
   /// - Throws: As `rotate`.
   func run(_ progress: SealedDatabaseStore.Progress?) throws(StoreError) -> Int {
+    try store.keys.renew(until: database.deadline)
     let total = progress == nil ? 0 : try store.rowCount()
     var (done, olderCount) = (0, 0)
     var last: RowAddress?
@@ -88,7 +89,7 @@ struct Resealer {
   /// Seals the rows of a page again, with new versions and what else they had.
   private func reseal(_ page: [RowAddress]) throws(StoreError) {
     let deadline = database.deadline
-    let rows = try store.keys.renewing(until: deadline) { () throws(StoreError) in
+    let (rows, mac) = try store.keys.renewing(until: deadline) { () throws(StoreError) in
       try resealed(page, until: deadline)
     }
     guard let epoch = rows.first?.fields.epoch else { return }
@@ -98,18 +99,20 @@ struct Resealer {
     parameters.append(rows.map { $0.name ?? [] })
     parameters.append(rows.map { $0.value ?? [] })
     parameters.append(epoch.number)
+    parameters.append(mac)
     // Made twice, it changes nothing the second time. It is as durable as the change of the header
     // that follows it.
     _ = try database.read(database.statements.reseal, parameters, until: deadline)
   }
 
+  /// Returns the rows of a page as they are to be, and the MAC of the header that has their key.
   private func resealed(
     _ page: [RowAddress], until deadline: ContinuousClock.Instant
-  ) throws(StoreError) -> [SealedRow] {
+  ) throws(StoreError) -> (rows: [SealedRow], mac: [UInt8]) {
     let answer = try database.read(
       database.statements.rows, StatementParameters(page), until: deadline)
     var doubtful: [StoreKey] = []
-    let rows = try store.keys.use { keys throws(StoreError) in
+    let resealed = try store.keys.use { keys throws(StoreError) in
       let opener = RowOpener(keys: keys, of: database.name)
       var reader = CanonicalKeyReader()
       let sealer = RowSealer(
@@ -129,9 +132,9 @@ struct Resealer {
           try sealer.seal(
             item.value, for: item.key, version: row.fields.version + 1, write: row.fields.write))
       }
-      return rows
+      return (rows, keys.headerMAC)
     }
     for key in doubtful { _ = try store.contains(key) }
-    return rows
+    return resealed
   }
 }

@@ -229,7 +229,7 @@ struct StoreStatements: Sendable {
   /// Replaces what is sealed in some rows.
   ///
   /// `$1` to `$3`: the addresses. `$4`: the new versions, each the next one. `$5` to `$7`: nonces,
-  /// names and values. `$8`: the epoch.
+  /// names and values. `$8`: the epoch. `$9`: the header's MAC.
   private static func reseal(_ schema: String) -> String {
     let rows = SQL.rows(
       of: addressTypes + ["int8", "bytea", "bytea", "bytea"],
@@ -237,7 +237,7 @@ struct StoreStatements: Sendable {
     return """
       WITH u AS MATERIALIZED (
         SELECT * FROM \(rows)
-        WHERE (SELECT least_epoch FROM \(schema).header) \(SQL.isAtMost) $8
+        WHERE \(hasHeader(schema, epoch: 8, mac: 9))
       ), o AS MATERIALIZED (
         SELECT u.* FROM u JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
         WHERE i.version \(SQL.equals) (u.new \(SQL.minus) 1)

@@ -98,6 +98,34 @@ import Testing
     #expect(try await other.keys(in: nil) == [item])
   }
 
+  @Test func `seals nothing with its new data key in a database that is restored meanwhile`()
+    async throws
+  {
+    let made = try await StoreOnServer()
+    let count = 800
+    try made.fill(count)
+    let schema = made.place.options.schema
+    try await made.ask(
+      "CREATE TABLE $.h AS SELECT * FROM $.header; CREATE TABLE $.i AS SELECT * FROM $.item")
+    let connection = try await DatabaseServer.shared().open()
+    let error = #expect(throws: StoreError.self) {
+      try made.store.rotate { done, _ in
+        guard done == 700 else { return }
+        for (table, copy) in [("header", "h"), ("item", "i")] {
+          _ = try? connection.run("DELETE FROM \(schema).\(table)", as: .write)
+          _ = try? connection.run(
+            "INSERT INTO \(schema).\(table) SELECT * FROM \(schema).\(copy)", as: .write)
+        }
+      }
+    }
+    #expect(error?.code == .corrupt)
+    let restored = try made.reopened()
+    for number in 0..<count {
+      let item = try StoreKey("\(number)", in: "svc")
+      #expect(try await restored.text(for: item) == "value \(number)")
+    }
+  }
+
   @Test func `is finished by another process when it was killed`() async throws {
     let made = try await StoreOnServer()
     let directory = try TemporaryDirectory()
