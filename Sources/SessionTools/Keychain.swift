@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Reading makes nothing: a keychain that does not exist has no items. Storing the first item
 /// makes the keychain, and so does exclusive access to a name.
-final class Keychain: BlockingSecretStore {
+final class Keychain: BlockingSecretStore, PlacedStore {
   var queue: DispatchQueue { queues.next }
   private let queues = BlockingQueues("session-tools.keychain", count: 8)
   /// The path of the store.
@@ -49,6 +49,8 @@ final class Keychain: BlockingSecretStore {
 
   /// Returns the store's identity, so that all objects of one keychain have the same.
   func identity() throws(StoreError) -> String? { try existing()?.identity() }
+
+  func place() throws(StoreError) -> String? { try existing()?.place() }
 
   func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
     try existing()?.value(for: key)

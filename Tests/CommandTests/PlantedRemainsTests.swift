@@ -27,7 +27,18 @@ import Testing
     let files = FileManager.default
     let left = stage.tool["to.migration.\(UUID().uuidString).removed"]
     try files.copyItem(atPath: stage.tool["template to"], toPath: left)
+    #expect(files.createFile(atPath: "\(left)/removed", contents: nil))
     #expect(try stage.begin().waitUntilExit() == 0)
     #expect(!files.fileExists(atPath: left))
+  }
+
+  @Test func `a store that someone gave the name of a removed journal stays`() throws {
+    let stage = try MigrationStage(itemCount: 3)
+    try stage.startAnew()
+    let renamed = "to.migration.\(UUID().uuidString).removed"
+    try FileManager.default.copyItem(
+      atPath: stage.tool["template to"], toPath: stage.tool[renamed])
+    #expect(try stage.begin().waitUntilExit() == 0)
+    _ = try stage.contents(of: renamed)
   }
 }

@@ -127,9 +127,15 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   }
 }
 
-extension SealedDatabaseStore {
+extension SealedDatabaseStore: PlacedStore {
   /// Returns the store's identifier, which a copy of its schema has, too.
   public func identity() -> String? { "sealed database \(keys.store.bytes.hexadecimal)" }
+
+  /// Returns its database and schema, as the address names them.
+  ///
+  /// Two addresses of one database are two places; their refreshes still exclude each other by
+  /// leases.
+  package func place() -> String? { "sealed database \(database.name)" }
 
   /// Returns the keys that open the store, as they are in the database now; the weakest determines
   /// what someone with the database's disk needs.

@@ -1,6 +1,6 @@
 public import SessionToolsBase
 
-extension SealedFileStore {
+extension SealedFileStore: PlacedStore {
   /// The number of bytes of the journal from which on an excerpt gets no further values.
   private static let excerptByteCount = 4 << 20
 
@@ -9,6 +9,14 @@ extension SealedFileStore {
   /// - Throws: `locked`.
   public func identity() throws(StoreError) -> String? {
     "sealed " + (try withState { $0.header.store.bytes.hexadecimal })
+  }
+
+  /// Returns what no copy of its directory has, and every path to it has: the identity of a file.
+  ///
+  /// - Throws: `locked`, `accessDenied` or `io`.
+  package func place() throws(StoreError) -> String? {
+    guard let lock = try directory.status(of: StoreFile.lock) else { return nil }
+    return try identity().map { "\($0), file \(lock.device):\(lock.inode)" }
   }
 
   /// Returns whether both stores have the same files, whatever their paths are.

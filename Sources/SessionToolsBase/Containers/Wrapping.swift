@@ -36,3 +36,12 @@ extension SecretStore {
     Self.self is AnyClass ? ObjectIdentifier(self as AnyObject) : nil
   }
 }
+
+/// A store whose copies have its identity, such as those of a directory.
+package protocol PlacedStore: SecretStore {
+  /// Returns a text that every way to the items has, and no way to a copy of them; `nil` if that is
+  /// not known now.
+  ///
+  /// Sessions share what they know by it, because a copy has its own users.
+  func place() throws(StoreError) -> String?
+}

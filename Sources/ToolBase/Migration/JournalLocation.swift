@@ -89,6 +89,8 @@ package struct JournalLocation {
           return
         }
         KnownStores().forget(path)
+        let directory = try PrivateDirectory(path, fileSystem: LinuxFileSystem())
+        try directory.replace(Self.removalMark, with: ByteBuffer([]), by: "removed.new")
         // From here on it is no longer a store, whatever happens.
         let moved = "\(path).\(UUID().uuidString).removed"
         try FileManager.default.moveItem(atPath: path, toPath: moved)
@@ -104,9 +106,12 @@ package struct JournalLocation {
     let directory = path.parentPath
     for name in Files.names(in: directory) where isMoved(name) {
       let moved = "\(directory)/\(name)"
-      // A link that someone else put there may lead to a store of this user.
-      let files = try? PrivateDirectory(moved, fileSystem: LinuxFileSystem())
-      for file in Self.fileNames { files?.discard(file) }
+      // Someone else may have put a link there, or another store of this user.
+      guard let files = try? PrivateDirectory(moved, fileSystem: LinuxFileSystem()),
+        (try? files.status(of: Self.removalMark)) ?? nil != nil
+      else { continue }
+      for file in Self.fileNames.subtracting([Self.removalMark]) { files.discard(file) }
+      files.discard(Self.removalMark)
       // Fails if the directory is not empty.
       unsafe rmdir(moved)
     }
@@ -118,7 +123,11 @@ package struct JournalLocation {
     return UUID(uuidString: "\(identifier)") != nil && name == "\(journal).\(identifier).removed"
   }
 
-  private static let fileNames: Set = ["header", "header.copy", "journal", "lock", "mark"]
+  /// The name of the file that shows that a journal is being removed; only its owner can make it.
+  private static let removalMark = "removed"
+  private static let fileNames: Set = [
+    "header", "header.copy", "journal", "lock", "mark", removalMark,
+  ]
 
   private var options: SealedFileStore.Options {
     // A large journal is compacted when it is closed, which fails once it is removed.

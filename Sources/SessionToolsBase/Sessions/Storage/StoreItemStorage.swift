@@ -28,7 +28,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool) {
     let store = store.innermost
     // A store that cannot tell now is asked again the next time.
-    if let identity = (try? store.identity()) ?? nil {
+    if let identity = try? (store as? any PlacedStore)?.place() ?? store.identity() {
       return (SharedStateMembership(.store(identity, key)), true)
     }
     return (SharedStateMembership(store.object.map { .object($0, key) }), false)
