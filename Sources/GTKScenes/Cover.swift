@@ -44,6 +44,7 @@ final class Cover {
     self.unlock = unlock
     cover = widgets["cover"]
     cover.put(over: window)
+    cover.setStyle(opaqueStyle)
     widgets["program"].setLabel(program)
     widgets["unlock"].connect("clicked") { [weak self] in self?.confirm() }
     widgets["cancel"].connect("clicked") { [weak self] in self?.end(.failure(.cancelledByPerson)) }
@@ -212,6 +213,26 @@ final class Cover {
     contentFocus = focus
   }
 }
+
+/// What makes the cover opaque, and as large as its window, in every theme: some make the background
+/// of windows translucent.
+private let opaqueStyle = """
+  * {
+    background-color: black;
+    background-image: image(@theme_bg_color);
+    background-size: auto;
+    background-repeat: repeat;
+    background-clip: border-box;
+    background-blend-mode: normal;
+    border-radius: 0;
+    margin: 0;
+    opacity: 1;
+    transform: none;
+    filter: none;
+    animation: none;
+    transition: none;
+  }
+  """
 
 /// The cover as GTK's builder reads it.
 private let coverDescription = """

@@ -228,6 +228,9 @@ import SessionToolsBase
 
   func removeFromParent() { unsafe gtk_widget_unparent(pointer) }
 
+  /// Gives this widget a style that precedes all others, those of the person's theme included.
+  func setStyle(_ style: String) { unsafe session_tools_set_style(pointer, style) }
+
   /// Puts this widget over those that its window received later.
   func raise(in window: Widget) {
     if unsafe gtk_widget_get_last_child(window.pointer) != pointer {

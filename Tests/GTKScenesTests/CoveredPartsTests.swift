@@ -59,6 +59,26 @@ import Testing
     }
   }
 
+  @Test func `a theme with translucent windows shows nothing through the cover`() async throws {
+    let desktop = try await Desktop(.x11)
+    let worker = try await WindowWorker(on: desktop)
+    try await worker.do("window red")
+    try await open(worker, on: desktop)
+    for style in [
+      "* { background-color: transparent; background-image: none; }",
+      "@define-color theme_bg_color transparent;",
+      "window > .background { margin: 90px; border: 20px solid transparent; }",
+      "window > .background { opacity: 0; transform: translate(200px, 0); filter: opacity(0); }",
+      "@keyframes go { to { opacity: 0; } } window > .background { animation: go 1ms forwards; }",
+    ] {
+      try await worker.do("style red \(style) .red { background: #f00; opacity: 1; margin: 0; }")
+      try await worker.waitUntilShown("red")
+      try await worker.do("lock")
+      try await worker.waitUntilShown("-")
+      try await open(worker, on: desktop)
+    }
+  }
+
   @Test func `no controller of the window receives a key before the cover`() async throws {
     let desktop = try await Desktop(.x11)
     let worker = try await WindowWorker(on: desktop)

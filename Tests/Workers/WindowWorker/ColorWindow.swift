@@ -158,6 +158,20 @@ import Foundation
     unsafe g_object_unref(UnsafeMutableRawPointer(style))
   }
 
+  /// Adds a style for all widgets, which precedes the program's own, as a person's style does.
+  func setStyle(_ text: String) {
+    let style = unsafe gtk_css_provider_new()
+    unsafe gtk_css_provider_load_from_data(style, text, -1)
+    unsafe gtk_style_context_add_provider_for_display(
+      gtk_widget_get_display(widget), OpaquePointer(style), 800)
+    unsafe g_object_unref(UnsafeMutableRawPointer(style))
+  }
+
+  /// Replaces what the window shows, by a text.
+  func replaceContent(by text: String) {
+    unsafe gtk_window_set_child(window, gtk_label_new(text))
+  }
+
   func show() { unsafe gtk_window_present(window) }
   func hide() { unsafe gtk_widget_set_visible(widget, 0) }
   func minimize() { unsafe gtk_window_minimize(window) }

@@ -110,6 +110,8 @@ final class Worker: @unchecked Sendable {
     case "hide": window?.hide()
     case "minimize": window?.minimize()
     case "replace": window?.replaceContent()
+    case "content": window?.replaceContent(by: words.dropFirst(2).joined(separator: " "))
+    case "style": window?.setStyle(words.dropFirst(2).joined(separator: " "))
     case "menu": window?.openMenu()
     case "panel": window?.openPanel()
     case "tooltip": window?.setTooltip()
