@@ -79,6 +79,8 @@ public final class GatedWindow: @unchecked Sendable {
   private func connect() {
     for signal in ["map", "unmap"] { window.connect(signal) { [self] in updateSoon() } }
     window.connect("notify::focus-widget") { [self] in updateSoon() }
+    // A window that is minimized draws no frame, and screen readers find it.
+    window.onChangeOfChildren { [weak self] in self?.updateSoon() }
     window.connect("realize") { [self] in realize() }
     window.connect("unrealize") { [self] in frames = nil }
     window.connect("destroy") { [self] in

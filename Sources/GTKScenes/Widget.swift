@@ -132,6 +132,18 @@ import SessionToolsBase
     }
   }
 
+  /// Calls a closure whenever the window receives or loses a child, until the window ends.
+  func onChangeOfChildren(_ handle: @escaping () -> Void) {
+    let children = unsafe UnsafeMutableRawPointer(gtk_widget_observe_children(pointer))
+    unsafe g_object_set_data_full(
+      object.assumingMemoryBound(to: GObject.self), "session-tools-children", children,
+      g_object_unref)
+    unsafe _ = Signal.connect(children, "items-changed") { _ in
+      handle()
+      return false
+    }
+  }
+
   /// Whether the window has the focus.
   var isFocused: Bool {
     let display = unsafe gtk_widget_get_display(pointer)

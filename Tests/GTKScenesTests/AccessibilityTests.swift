@@ -63,4 +63,24 @@ import Testing
     #expect(found.contains("label 'Secret of red'"))
     #expect(!found.contains { $0.hasPrefix("dialog") })
   }
+
+  @Test func `a screen reader finds no content that a minimized window receives`() async throws {
+    let bus = try await PrivateBus()
+    let accessibility = try await ScreenReader.start(on: bus)
+    defer { withExtendedLifetime(accessibility) {} }
+    let desktop = try await Desktop(.x11, accessibleOn: bus.address)
+    let worker = try await WindowWorker(on: desktop)
+    try await worker.do("window red")
+    try await worker.wait(until: "red", isActive: true)
+    try await worker.do("minimize red")
+    try await worker.wait(until: "red", isActive: false)
+    let reader = ScreenReader(of: "colors", on: desktop)
+    try await wait(until: "the window is read") {
+      try await reader.objects().contains("dialog 'Colors is locked'")
+    }
+    try await worker.do("content red Late secret")
+    // What is due before the next frame is done before the next command.
+    _ = try await worker.answer("state red")
+    #expect(try await !reader.objects().contains { $0.contains("Late secret") })
+  }
 }
