@@ -239,4 +239,18 @@ import Testing
       try await wait(until: "the machine may sleep") { try await logind.inhibitorCount() == 0 }
     }
   }
+
+  @Test func logindThatStartsAfterTheAgentEndsKeys() async throws {
+    let bus = try await PrivateBus()
+    let stage = try AgentStage(systemBus: bus.address)
+    try stage.makeStore()
+    try stage.unlock()
+    let process = try stage.process()
+    let logind = try await MockLogind(on: bus)
+    try stage.unlock()
+    #expect(try stage.process() == process)
+    try await wait(until: "the agent listens") { try await logind.inhibitorCount() == 1 }
+    try await logind.request(isLock: true)
+    try await wait(until: "the key is wiped") { try !stage.opens() }
+  }
 }

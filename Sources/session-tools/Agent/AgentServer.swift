@@ -26,6 +26,7 @@ struct AgentServer {
   private let door: AgentDoor
   private let keys: KeptKeys
   private let wake: System.Wake
+  private let watch: DesktopWatch
   private let clock = SystemSessionClock()
   private var connections: [Connection] = []
   private var hasKeptAny = false
@@ -34,10 +35,12 @@ struct AgentServer {
   ///   - door: The socket.
   ///   - keys: The keys, which other threads may remove.
   ///   - wake: Signalled by other threads that have removed keys.
-  init(_ door: AgentDoor, keys: KeptKeys, wake: System.Wake) {
+  ///   - watch: What removes them with the desktop's lock; begun with every key that is to be kept.
+  init(_ door: AgentDoor, keys: KeptKeys, wake: System.Wake, watch: DesktopWatch) {
     self.door = door
     self.keys = keys
     self.wake = wake
+    self.watch = watch
   }
 
   /// Answers requests until the last key is gone, or the socket.
@@ -107,6 +110,7 @@ struct AgentServer {
       switch try AgentRequest(message) {
       case .get(let store): return keys.key(of: store).map(AgentAnswer.key) ?? .noKey
       case .keep(let store, let key, let seconds):
+        watch.begin()
         let time = min(Duration.seconds(Int64(seconds)), KeepingTime.longest)
         guard keys.keep(key, of: store, for: time) else { return .full }
         hasKeptAny = true
