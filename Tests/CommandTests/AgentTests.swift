@@ -253,4 +253,22 @@ import Testing
     try await logind.request(isLock: true)
     try await wait(until: "the key is wiped") { try !stage.opens() }
   }
+
+  @Test(.enabled(if: geteuid() == 0, "only root may mount"))
+  func aUserWhoLingersIsToldThatLogoutEndsNoKey() throws {
+    func doctor(lingering: Bool) throws -> String {
+      try stage.run(
+        """
+        unshare --mount --propagation private bash -c '
+          mount -t tmpfs run /run && mount -t tmpfs lib /var/lib && mkdir -p -m 700 /run/user/0
+          mkdir -p /var/lib/systemd/linger
+          \(lingering ? "touch /var/lib/systemd/linger/root" : "true")
+          XDG_RUNTIME_DIR=/run/user/0 session-tools doctor store --no-input' || true
+        """
+      ).text
+    }
+    try stage.makeStore()
+    #expect(try !doctor(lingering: false).contains("logout:"))
+    #expect(try doctor(lingering: true).contains("or logout ("))
+  }
 }

@@ -28,8 +28,19 @@ struct KeyEnds {
     if UserDirectory.runtime.path != "/run/user/\(CurrentProcess.user)" {
       unreported.append("logout")
       reason = reason ?? "XDG_RUNTIME_DIR is not the directory of a login session"
+    } else if keepsDirectoryAfterLogout {
+      unreported.append("logout")
+      reason = reason ?? "loginctl enable-linger keeps what the user runs"
     }
     return KeyEnds(unreported: unreported, reason: reason)
+  }
+
+  /// Whether logind leaves the user's directory there after the last logout.
+  private static var keepsDirectoryAfterLogout: Bool {
+    // logind's own mark (systemd's src/login/logind-user.c); no other program is asked for it.
+    CurrentProcess.name(ofUser: CurrentProcess.user).map {
+      Files.exists("/var/lib/systemd/linger/\($0)")
+    } ?? false
   }
 
   /// Why a key may last longer than its owner expects; `nil` if everything is reported.
