@@ -43,6 +43,21 @@ static inline void session_tools_close_popups(GtkWidget *widget, GtkWidget *exce
   g_ptr_array_unref(popups);
 }
 
+/* Ends what a pointer has begun in a widget and all that is in it, such as pressing a button. */
+static inline void session_tools_cancel_gestures(GtkWidget *widget) {
+  GListModel *controllers = gtk_widget_observe_controllers(widget);
+  for (guint index = 0; index < g_list_model_get_n_items(controllers); index++) {
+    GtkEventController *controller = g_list_model_get_item(controllers, index);
+    if (GTK_IS_GESTURE(controller)) gtk_event_controller_reset(controller);
+    g_object_unref(controller);
+  }
+  g_object_unref(controllers);
+  for (GtkWidget *child = gtk_widget_get_first_child(widget); child != NULL;
+       child = gtk_widget_get_next_sibling(child)) {
+    session_tools_cancel_gestures(child);
+  }
+}
+
 /* The variable arguments of this function are out of Swift's reach. */
 static inline void session_tools_set_hidden_from_accessibility(
     GtkAccessible *accessible, gboolean is_hidden) {

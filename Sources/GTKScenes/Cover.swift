@@ -31,6 +31,8 @@ final class Cover {
   private var message: AuthenticationMessage?
   /// Whether the keyboard belongs to the cover.
   private var isModal = false
+  /// The key that the cover received and that was not released since.
+  private var heldKey: Key?
   /// The widget of the content that had the focus, which is retained.
   private var contentFocus: Widget?
 
@@ -53,7 +55,11 @@ final class Cover {
     }
     for entry in entries { entry.connect("activate") { [weak self] in self?.confirm() } }
     widgets["secret"].forbidShowingText()
-    window.connectKeys { [weak self] in self?.handle($0) ?? .ignored }
+    window.connectKeys { [weak self] in
+      self?.handle($0) ?? .ignored
+    } release: { [weak self] in
+      self?.heldKey = nil
+    }
   }
 
   /// Removes the cover, what was typed into it, and all of the content that this object retains.
@@ -167,7 +173,9 @@ final class Cover {
   private func end(_ answer: OpenQuestion.Answer) { content?.question?.end(answer) }
 
   private func handle(_ key: Key) -> Key.Handling {
-    guard isModal else { return .ignored }
+    // A key that answered is repeated while it is held: it must not act on what is uncovered then.
+    guard isModal else { return key == heldKey ? .taken : .ignored }
+    heldKey = key
     switch key {
     case .escape: end(.failure(.cancelledByPerson))
     case .tab, .backTab: cover.moveFocus(backward: key == .backTab, in: window)
@@ -190,7 +198,10 @@ final class Cover {
 
   /// Takes the focus from the content, also if it has received it again meanwhile.
   private func takeFocus() {
-    if !isModal { keep(focus: window.focus) }
+    if !isModal {
+      keep(focus: window.focus)
+      cover.cancelOtherGestures(in: window)
+    }
     if !hasFocus { focusFirst() }
   }
 

@@ -66,8 +66,12 @@ import SessionToolsBase
   /// Connects a closure to all keys that are pressed in a window, before anything else, also if
   /// that is added to the window later.
   ///
-  /// - Parameter handle: Returns what to do with the key.
-  func connectKeys(_ handle: @escaping (Key) -> Key.Handling) {
+  /// - Parameters:
+  ///   - handle: Returns what to do with the key.
+  ///   - release: Called when a key is released.
+  func connectKeys(
+    _ handle: @escaping (Key) -> Key.Handling, release: @escaping () -> Void
+  ) {
     let controller = unsafe gtk_event_controller_key_new()
     unsafe gtk_event_controller_set_propagation_phase(controller, GTK_PHASE_CAPTURE)
     unsafe Signal.connect(UnsafeMutableRawPointer(controller), "key-pressed") { values in
@@ -78,6 +82,10 @@ import SessionToolsBase
         unsafe _ = gtk_event_controller_key_forward(controller, widget.pointer)
         return true
       }
+    }
+    unsafe _ = Signal.connect(UnsafeMutableRawPointer(controller), "key-released") { _ in
+      release()
+      return false
     }
     unsafe gtk_widget_add_controller(pointer, controller)
     let controllers = unsafe gtk_widget_observe_controllers(pointer)
@@ -264,6 +272,16 @@ import SessionToolsBase
   /// would be above it.
   func closeOtherPopups(in window: Widget) {
     unsafe session_tools_close_popups(window.pointer, pointer)
+  }
+
+  /// Ends what a pointer has begun in the other children of the window: a button that is pressed
+  /// already would act when it is released, although it is not seen any more.
+  func cancelOtherGestures(in window: Widget) {
+    var next = unsafe gtk_widget_get_first_child(window.pointer)
+    while let child = unsafe next {
+      if unsafe child != pointer { unsafe session_tools_cancel_gestures(child) }
+      unsafe next = gtk_widget_get_next_sibling(child)
+    }
   }
 
   /// Hides the other children of the window from screen readers, or shows them again.

@@ -59,6 +59,41 @@ import Testing
     }
   }
 
+  @Test func `what is pressed when the gate locks or opens acts on nothing that is not seen`()
+    async throws
+  {
+    let desktop = try await Desktop(.x11)
+    let worker = try await WindowWorker(on: desktop)
+    try await worker.do("window red")
+    try await open(worker, on: desktop)
+    // The button that counts, wherever it is.
+    var place = 440
+    while try await !worker.answer("state red").contains("clicks=1") {
+      place -= 20
+      try await desktop.point(at: "red", 200, place)
+      try await desktop.hold("mousedown", "1")
+      try await desktop.hold("mouseup", "1")
+    }
+    try await desktop.hold("mousedown", "1")
+    try await worker.do("lock")
+    try await worker.waitUntilShown("-")
+    try await desktop.hold("mouseup", "1")
+
+    try await worker.do("ask red")
+    try await worker.waitForQuestion(in: "red")
+    try await desktop.type("open sesame")
+    try await desktop.hold("keydown", "Return")
+    try await worker.wait(for: "asked open")
+    try await worker.waitUntilShown("red")
+    try await worker.waitUntilShown("red")
+    try await desktop.hold("keyup", "Return")
+    #expect(try await worker.answer("state red").contains("clicks=1"))
+    try await desktop.press("Return")
+    try await wait(until: "the button has the keyboard") {
+      try await worker.answer("state red").contains("clicks=2")
+    }
+  }
+
   @Test func `a theme with translucent windows shows nothing through the cover`() async throws {
     let desktop = try await Desktop(.x11)
     let worker = try await WindowWorker(on: desktop)

@@ -157,6 +157,12 @@ final class Desktop: Sendable {
     try await perform("mousemove", "--window", "%1", "\(x)", "\(y)", on: title)
   }
 
+  /// Presses or releases a key or the pointer's button, which only X servers can: `keydown`,
+  /// `keyup`, `mousedown`, `mouseup`.
+  func hold(_ action: String, _ what: String) async throws {
+    try await run("xdotool", action, what)
+  }
+
   /// Returns the number of a program's windows and other surfaces, on X servers only.
   func surfaceCount(of program: String) async throws -> Int {
     try await run("xdotool", "search", "--onlyvisible", "--class", "^\(program)$")
