@@ -72,8 +72,8 @@ static inline void session_tools_set_hidden_from_accessibility(
    other way to give one to a single widget. */
 static inline void session_tools_set_style(GtkWidget *widget, const char *style) {
   GtkCssProvider *provider = gtk_css_provider_new();
-  gtk_css_provider_load_from_data(provider, style, -1);
   G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+  gtk_css_provider_load_from_data(provider, style, -1);
   gtk_style_context_add_provider(
       gtk_widget_get_style_context(widget), GTK_STYLE_PROVIDER(provider), G_MAXUINT);
   G_GNUC_END_IGNORE_DEPRECATIONS

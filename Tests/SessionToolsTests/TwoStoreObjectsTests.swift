@@ -52,6 +52,43 @@ private struct Token: Codable, ExpiringItem, Sendable {
     #expect(error?.code == .locked)
   }
 
+  /// As of a backup that is opened beside the original: it has its identity, and other users.
+  @Test(arguments: [true, false])
+  func `a session on a copy takes no part in the original's refresh`(_ isRejected: Bool)
+    async throws
+  {
+    func session(
+      _ store: SealedFileStore, _ refresh: @escaping @Sendable () async -> Bool
+    ) throws -> UserSession<Token> {
+      UserSession(
+        container: try StoreContainer<Token>(store, service: "mail"), storageIdentifier: "token",
+        refresher: SessionRefresher { request in
+          await refresh()
+            ? .rejected(StoreError(.io, store: "server", reason: "refused"))
+            : .refreshed(Token(number: request.item.number + 1))
+        })
+    }
+    let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+    let (openings, opened) = AsyncStream.makeStream(of: Void.self)
+    let original = try session(stores[0]) {
+      arrived.yield()
+      for await _ in openings {}
+      return isRejected
+    }
+    try original.didLogIn(.expired)
+    try FileManager.default.copyItem(atPath: directory["store"], toPath: directory["copy"])
+    let key = KeyFile(directory["key"])
+    let copy = try session(SealedFileStore.open(at: directory["copy"], key: key)) { false }
+    try copy.didLogIn(Token(number: 100, expirationDate: .distantPast))
+    let refreshing = Task { try await original.validItem().number }
+    for await _ in arrivals { break }
+    #expect(try await copy.validItem().number == 101)
+    opened.finish()
+    let result = await refreshing.result
+    #expect((try? result.get()) == (isRejected ? nil : 1))
+    #expect(copy.currentUser?.number == 101)
+  }
+
   @Test func `of two concurrent sign-ins of many users through both, one wins as a whole`()
     async throws
   {
