@@ -225,8 +225,8 @@ final class Cover {
   }
 }
 
-/// What makes the cover opaque, and as large as its window, in every theme: some make the background
-/// of windows translucent.
+/// What makes the cover opaque, and as large as its window, in every theme: some make the
+/// background of windows translucent.
 private let opaqueStyle = """
   * {
     background-color: black;

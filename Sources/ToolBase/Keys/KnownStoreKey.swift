@@ -1,8 +1,10 @@
 package import SealedStore
 package import SessionToolsBase
 
-/// A recipient's secret key that opens the store whose fingerprint is given or known, and at a
-/// terminal, once a person has accepted it, another one. What was given is known afterwards.
+/// A recipient's secret key that opens the store whose fingerprint is given or known.
+///
+/// At a terminal, it opens another one once a person has accepted it. What was given or accepted is
+/// known afterwards.
 package struct KnownStoreKey: KeySource {
   private let key: RecipientKey
   private let expected: StoreFingerprint?

@@ -70,8 +70,8 @@ import Testing
     #expect(reports.withLock { $0 } == [[3, 20_000_000], [3, 3]])
   }
 
-  /// Otherwise it would write with a data key that no header has any more: what it confirmed would be
-  /// lost as soon as it ends.
+  /// Otherwise it would write with a data key that no header has any more: what it confirmed would
+  /// be lost as soon as it ends.
   @Test(arguments: [false, true])
   func `makes a process that saw it write nothing where the database was restored to before it`(
     isRotatedAgain: Bool
