@@ -150,6 +150,7 @@ static void put(database *database, item *item) {
   put_bytes(sent, row.nonce, sizeof row.nonce);
   put_bytes(sent, row.name, sizeof row.name);
   put_bytes(sent, row.value, sizeof row.value);
+  put_bytes(sent, database->keys.header_mac, MAC_BYTES);
   PGresult *result = database_run(database, REPLACE);
   require(PQntuples(result) == 1, "the version of an item");
   PQclear(result);
@@ -251,6 +252,7 @@ static void put_change(database *database, item *items) {
   put_bytes(sent, write, WRITE_BYTES);
   put_no_leases(sent);
   put_int8(sent, LIST_COUNT);
+  put_bytes(sent, database->keys.header_mac, MAC_BYTES);
   PGresult *result = database_run(database, WRITE);
   require(PQntuples(result) == 1, "the versions of the items");
   PQclear(result);
@@ -280,7 +282,6 @@ static void list_once(database *database, size_t item_count) {
   put_bytes(sent, namespace.namespace, 16);
   put_int2(sent, INT16_MIN);
   put_bytes(sent, "", 0);
-  put_bool(sent, 0);
   put_int8(sent, 1000);
   PGresult *result = database_run(database, PAGE);
   require((size_t)PQntuples(result) == item_count, "the number of items");

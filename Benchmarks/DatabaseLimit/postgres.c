@@ -10,65 +10,92 @@
 static const char header_text[] =
   "SELECT format, number, least_epoch, substring(bytes FROM 1 FOR 1050833) FROM $.header";
 
+// The library names every operator and function with its schema.
+#define OP(symbol) "OPERATOR(pg_catalog." symbol ")"
+#define NOW "pg_catalog.clock_timestamp()"
+
+#define SAME_ADDRESS(left, right)                                                                  \
+  left "ns " OP("=") " " right "ns AND " left "place " OP("=") " " right "place AND " left         \
+  "tag " OP("=") " " right "tag"
+
+// The leases `l` that are held of those in three parameters.
+#define HELD_LEASES(first, second, third)                                                          \
+  "FROM $.lease l JOIN ROWS FROM (pg_catalog.unnest($" first "::pg_catalog.int2[]),"               \
+  " pg_catalog.unnest($" second "::pg_catalog.bytea[]),"                                           \
+  " pg_catalog.unnest($" third "::pg_catalog.bytea[])) AS m(place, tag, holder)"                   \
+  " ON l.place " OP("=") " m.place AND l.tag " OP("=") " m.tag AND l.holder " OP("=") " m.holder " \
+  "WHERE l.until " OP(">") " " NOW
+
+// The header is still the one that the keys are from.
+#define HAS_HEADER(epoch, mac)                                                                     \
+  "EXISTS ( SELECT FROM $.header h WHERE h.least_epoch " OP("<=") " $" epoch                       \
+  " AND substring(h.bytes FROM pg_catalog.octet_length(h.bytes) " OP("-") " 31) " OP("=")          \
+  " $" mac " )"
+
 static const char value_text[] =
   "SELECT version, epoch, gone, substring(write FROM 1 FOR 17), substring(nonce FROM 1 FOR 25),"
   " substring(value FROM 1 FOR 1081361) FROM $.item"
-  " WHERE ns = $1 AND place = $2 AND tag = $3";
+  " WHERE ns " OP("=") " $1 AND place " OP("=") " $2 AND tag " OP("=") " $3";
 
 static const char page_text[] =
   "SELECT substring(ns FROM 1 FOR 17), place, substring(tag FROM 1 FOR 17), version, epoch, gone,"
   " substring(write FROM 1 FOR 17), substring(nonce FROM 1 FOR 25),"
   " substring(name FROM 1 FOR 16465) FROM $.item"
-  " WHERE ns >= $1 AND ns <= $2 AND (ns, place, tag) > ($3, $4, $5) AND ($6 OR NOT gone)"
-  " ORDER BY ns, place, tag LIMIT $7";
+  " WHERE ns " OP(">=") " $1 AND ns " OP("<=") " $2"
+  " AND (ns, place, tag) " OP(">") " ($3, $4, $5)"
+  " ORDER BY ns, place, tag LIMIT $6";
 
 static const char replace_text[] =
   "WITH f AS MATERIALIZED ("
-  " SELECT 1 FROM $.lease l"
-  " JOIN unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m(place, tag, holder)"
-  " ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder"
-  " WHERE l.until > clock_timestamp() ORDER BY l.place, l.tag FOR SHARE OF l"
+  " SELECT 1 " HELD_LEASES("1", "2", "3") " ORDER BY l.place, l.tag FOR SHARE OF l"
   " )"
-  " UPDATE $.item SET version = $8, epoch = $9, gone = $10, xid = pg_current_xact_id(),"
-  " write = $11, nonce = $12, name = $13, value = $14"
-  " WHERE ns = $4 AND place = $5 AND tag = $6 AND version = $7"
-  " AND (SELECT count(*) FROM f) = cardinality($3)"
-  " AND (SELECT least_epoch FROM $.header) <= $9"
+  " UPDATE $.item SET version = $8, epoch = $9, gone = $10,"
+  " xid = pg_catalog.pg_current_xact_id(), write = $11, nonce = $12, name = $13, value = $14"
+  " WHERE ns " OP("=") " $4 AND place " OP("=") " $5 AND tag " OP("=") " $6"
+  " AND version " OP("=") " $7"
+  " AND (SELECT pg_catalog.count(*) FROM f) " OP("=") " pg_catalog.cardinality($3)"
+  " AND " HAS_HEADER("9", "15")
   " RETURNING 1";
 
 static const char write_text[] =
   "WITH f AS MATERIALIZED ("
-  " SELECT 1 FROM $.lease l"
-  " JOIN unnest($13::int2[], $14::bytea[], $15::bytea[]) AS m(place, tag, holder)"
-  " ON l.place = m.place AND l.tag = m.tag AND l.holder = m.holder"
-  " WHERE l.until > clock_timestamp() ORDER BY l.place, l.tag FOR SHARE OF l"
+  " SELECT 1 " HELD_LEASES("13", "14", "15") " ORDER BY l.place, l.tag FOR SHARE OF l"
   " ), u AS MATERIALIZED ("
-  " SELECT * FROM unnest("
-  " $1::bytea[], $2::int2[], $3::bytea[], $4::int8[], $5::int8[], $6::bool[], $7::bool[],"
-  " $8::bytea[], $9::bytea[], $10::bytea[]"
-  " ) AS u(ns, place, tag, old, new, changed, gone, nonce, name, value)"
-  " WHERE (SELECT count(*) FROM f) = cardinality($15)"
-  " AND (SELECT least_epoch FROM $.header) <= $11"
+  " SELECT * FROM ROWS FROM ("
+  "pg_catalog.unnest($1::pg_catalog.bytea[]), pg_catalog.unnest($2::pg_catalog.int2[]),"
+  " pg_catalog.unnest($3::pg_catalog.bytea[]), pg_catalog.unnest($4::pg_catalog.int8[]),"
+  " pg_catalog.unnest($5::pg_catalog.int8[]), pg_catalog.unnest($6::pg_catalog.bool[]),"
+  " pg_catalog.unnest($7::pg_catalog.bool[]), pg_catalog.unnest($8::pg_catalog.bytea[]),"
+  " pg_catalog.unnest($9::pg_catalog.bytea[]), pg_catalog.unnest($10::pg_catalog.bytea[])"
+  ") AS u(ns, place, tag, old, new, changed, gone, nonce, name, value)"
+  " WHERE (SELECT pg_catalog.count(*) FROM f) " OP("=") " pg_catalog.cardinality($15)"
+  " AND " HAS_HEADER("11", "17")
   " ), o AS MATERIALIZED ("
-  " SELECT u.* FROM u"
-  " JOIN $.item i ON i.ns = u.ns AND i.place = u.place AND i.tag = u.tag"
-  " WHERE u.old <> 0 AND i.version = u.old ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i"
+  " SELECT u.* FROM u JOIN $.item i ON " SAME_ADDRESS("i.", "u.")
+  " WHERE u.old " OP("<>") " 0 AND i.version " OP("=") " u.old"
+  " ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i"
   " ), replaced AS ("
   " UPDATE $.item i SET version = o.new, epoch = $11, gone = o.gone,"
-  " xid = pg_current_xact_id(), write = $12, nonce = o.nonce, name = o.name, value = o.value"
+  " xid = pg_catalog.pg_current_xact_id(), write = $12, nonce = o.nonce, name = o.name,"
+  " value = o.value"
   " FROM o"
-  " WHERE i.ns = o.ns AND i.place = o.place AND i.tag = o.tag AND i.version = o.old"
-  " AND o.changed"
+  " WHERE " SAME_ADDRESS("i.", "o.") " AND i.version " OP("=") " o.old AND o.changed"
   " RETURNING 1"
   " ), added AS ("
   " INSERT INTO $.item ("
   " ns, place, tag, version, epoch, gone, write, nonce, name, value"
   " ) SELECT ns, place, tag, new, $11, gone, $12, nonce, name, value FROM u"
-  " WHERE old = 0 AND new > (extract(epoch FROM clock_timestamp()) - 600) * 1000000"
+  " WHERE old " OP("=") " 0 AND new " OP(">")
+  " ((extract(epoch FROM " NOW ") " OP("-") " 600) " OP("*") " 1000000)"
   " ORDER BY ns, place, tag ON CONFLICT DO NOTHING RETURNING 1"
   " )"
-  " SELECT 1 / ((SELECT count(*) FROM added) + (SELECT count(*) FROM replaced)"
-  " + (SELECT count(*) FROM o WHERE NOT changed) = $16)::int";
+  " SELECT 1 " OP("/") " ("
+  " ("
+  " (SELECT pg_catalog.count(*) FROM added)"
+  " " OP("+") " (SELECT pg_catalog.count(*) FROM replaced)"
+  " " OP("+") " (SELECT pg_catalog.count(*) FROM o WHERE NOT changed)"
+  " ) " OP("=") " $16"
+  " )::pg_catalog.int4";
 
 // MARK: parameters in binary form
 

@@ -11,7 +11,7 @@
 enum {
   BOOL = 16, BYTEA = 17, INT8 = 20, INT2 = 21, INT4 = 23,
   BOOLS = 1000, BYTEAS = 1001, INT2S = 1005, INT8S = 1016,
-  MOST_PARAMETERS = 16,
+  MOST_PARAMETERS = 17,
 };
 
 // The parameters of a statement in binary form, one after the other.

@@ -6,7 +6,6 @@
 
 enum {
   CHECKSUM_BYTES = 16,
-  MAC_BYTES = 32,
   // Offsets in the header.
   SLOT_COUNT_OFFSET = 10,
   STORE_OFFSET = 16,
@@ -40,6 +39,7 @@ void row_keys_open(row_keys *keys, const uint8_t *header, size_t bytes, const ch
   crypto_generichash(mac, MAC_BYTES, header, bytes - MAC_BYTES, header_key, 32);
   require(sodium_memcmp(mac, header + bytes - MAC_BYTES, MAC_BYTES) == 0, "header MAC");
 
+  memcpy(keys->header_mac, mac, MAC_BYTES);
   memcpy(keys->store, header + STORE_OFFSET, 16);
   derive_key(keys->group_key, 2, index_key);
   derive_key(keys->namespace_key, 3, index_key);

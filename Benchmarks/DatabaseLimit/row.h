@@ -8,6 +8,7 @@
 enum {
   ADDRESS_HALF_BYTES = 16,
   WRITE_BYTES = 16,
+  MAC_BYTES = 32,
   // Of an item of the benchmark: a name of one step, and a value of `VALUE_BYTES`.
   SEALED_NAME_BYTES = 64 + TAG_BYTES,
   SEALED_VALUE_BYTES = 544 + TAG_BYTES,
@@ -18,6 +19,8 @@ typedef struct {
   uint8_t store[16];
   uint8_t group_key[32], namespace_key[32], place_key[32], tag_key[32];
   uint8_t name_key[32], value_key[32];
+  // That of the header, which a statement that writes must find there.
+  uint8_t header_mac[MAC_BYTES];
   uint32_t epoch;
 } row_keys;
 

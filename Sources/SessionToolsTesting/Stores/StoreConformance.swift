@@ -37,18 +37,19 @@ public enum StoreConformance {
   ///   - checks: The checks; by default all that apply.
   ///   - patience: How long a check waits for an expected event before it fails.
   ///   - makeStore: Returns a fresh, empty store each time.
+  /// - Returns: The checks that could not be run, each for want of one of its
+  ///   ``Check/requirements``, such as a way to lock the store: of those promises nothing is known.
   /// - Throws: ``ConformanceFailure/List`` when checks fail, or what `makeStore` throws.
-  public static func run(
+  @discardableResult public static func run(
     _ checks: [Check]? = nil, patience: Duration = .seconds(300),
     on makeStore: @escaping @Sendable () async throws -> StoreUnderTest
-  ) async throws {
+  ) async throws -> [Check] {
     var failures: [ConformanceFailure] = []
-    let chosen: [Check]
-    if let checks {
-      chosen = checks
-    } else {
+    var (chosen, left) = (checks ?? [], [Check]())
+    if checks == nil {
       let subject = try await makeStore()
       chosen = self.checks(for: subject)
+      left = (subject.store.traits.isReadOnly ? readOnly : all).filter { !chosen.contains($0) }
       try await subject.cleanUp?()
     }
     for check in chosen {
@@ -59,5 +60,6 @@ public enum StoreConformance {
       }
     }
     if !failures.isEmpty { throw ConformanceFailure.List(failures: failures) }
+    return left
   }
 }

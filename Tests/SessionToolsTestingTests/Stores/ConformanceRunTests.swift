@@ -61,6 +61,13 @@ import Testing
     #expect(other.expected == "a read-only store")
   }
 
+  @Test func `tells of which promises nothing is known`() async throws {
+    let left = try await StoreConformance.run { StoreUnderTest(MemoryStore()) }
+    #expect(left.allSatisfy { !$0.requirements.isDisjoint(with: [.locking, .reopening]) })
+    #expect(left == StoreConformance.all.filter { !$0.applies(to: StoreUnderTest(MemoryStore())) })
+    #expect(left.contains { $0.requirements.contains(.locking) })
+  }
+
   @Test func `tidies up after every store, even if a check fails`() async throws {
     let (made, tidied) = (Shared(0), Shared(0))
     let makeStore: @Sendable () async throws -> StoreUnderTest = {
