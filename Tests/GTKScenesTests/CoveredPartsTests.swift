@@ -66,13 +66,14 @@ import Testing
     let worker = try await WindowWorker(on: desktop)
     try await worker.do("window red")
     try await open(worker, on: desktop)
-    // The button that counts, wherever it is.
-    var place = 440
-    while try await !worker.answer("state red").contains("clicks=1") {
-      place -= 20
-      try await desktop.point(at: "red", 200, place)
-      try await desktop.hold("mousedown", "1")
-      try await desktop.hold("mouseup", "1")
+    // The button that counts.
+    let place = try await worker.answer("place red").split(separator: " ").compactMap { Int($0) }
+    try #require(place.count == 2)
+    try await desktop.point(at: "red", place[0], place[1])
+    try await desktop.hold("mousedown", "1")
+    try await desktop.hold("mouseup", "1")
+    try await wait(until: "the button was clicked") {
+      try await worker.answer("state red").contains("clicks=1")
     }
     try await desktop.hold("mousedown", "1")
     try await worker.do("lock")
@@ -87,7 +88,8 @@ import Testing
     try await worker.waitUntilShown("red")
     try await worker.waitUntilShown("red")
     try await desktop.hold("keyup", "Return")
-    #expect(try await worker.answer("state red").contains("clicks=1"))
+    let state = try await worker.answer("state red")
+    #expect(state.contains("clicks=1"), "\(state)")
     try await desktop.press("Return")
     try await wait(until: "the button has the keyboard") {
       try await worker.answer("state red").contains("clicks=2")

@@ -61,7 +61,7 @@ import Testing
     #expect(other.expected == "a read-only store")
   }
 
-  @Test func `tells of which promises nothing is known`() async throws {
+  @Test func `names the promises of which nothing is known`() async throws {
     let left = try await StoreConformance.run { StoreUnderTest(MemoryStore()) }
     #expect(left.allSatisfy { !$0.requirements.isDisjoint(with: [.locking, .reopening]) })
     #expect(left == StoreConformance.all.filter { !$0.applies(to: StoreUnderTest(MemoryStore())) })

@@ -50,6 +50,16 @@ import Foundation
       }, handler.toOpaque())
   }
 
+  /// The middle of the button in the window, as `X Y`.
+  var buttonPlace: String {
+    var bounds = graphene_rect_t()
+    guard let button = unsafe object("button")?.assumingMemoryBound(to: GtkWidget.self),
+      unsafe gtk_widget_compute_bounds(button, widget, &bounds) != 0
+    else { return "none" }
+    let (origin, size) = (bounds.origin, bounds.size)
+    return "\(Int(origin.x + size.width / 2)) \(Int(origin.y + size.height / 2))"
+  }
+
   /// A widget that is no window.
   var button: OpaquePointer { unsafe OpaquePointer(object("button")) ?? pointer }
 

@@ -112,6 +112,7 @@ final class Worker: @unchecked Sendable {
     case "replace": window?.replaceContent()
     case "content": window?.replaceContent(by: words.dropFirst(2).joined(separator: " "))
     case "style": window?.setStyle(words.dropFirst(2).joined(separator: " "))
+    case "place": say("place \(words[1]) \(window?.buttonPlace ?? "none")")
     case "menu": window?.openMenu()
     case "panel": window?.openPanel()
     case "tooltip": window?.setTooltip()
