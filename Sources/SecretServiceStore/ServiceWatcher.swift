@@ -107,7 +107,12 @@ private struct ChangeRelay {
         guard
           let attributes = try await provider.attributes(
             of: path, until: Deadline(in: Self.timeout))
-        else { return nil }
+        else {
+          if keys[path] == .some(nil) { keys.removeValue(forKey: path) }
+          return nil
+        }
+        // An item may be reported before it has its attributes, and be gone when it has them.
+        guard !attributes.isEmpty else { return .resynchronize }
         let key = ItemAttributes.key(of: attributes)
         keys[path] = .some(key)
         return key.map { .changed([$0]) }

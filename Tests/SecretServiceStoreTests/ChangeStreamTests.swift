@@ -80,6 +80,20 @@ private final class Told: Sendable {
     try await told.wait(for: .changed([key]))
   }
 
+  /// As KWallet may report it when it is busy.
+  @Test func `the end of an item that was reported before it had attributes is reported`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    let (store, told) = try await told(on: bus)
+    try await provider.set("Attributes", "bare")
+    try await store.put(SecretBytes(utf8: "1"), for: other)
+    try await told.wait(for: .resynchronize)
+    try await store.remove(other)
+    try await told.wait(for: .resynchronize)
+  }
+
   @Test func `a change by another program to an item is reported, and to its own item is not`()
     async throws
   {

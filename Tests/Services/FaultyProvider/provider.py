@@ -275,6 +275,8 @@ class Provider:
             attributes = dbus.Dictionary(item.attributes, signature="ss")
             if fault == "changed":
                 attributes["session-tools:identifier"] = "another"
+            if fault == "bare":
+                attributes = dbus.Dictionary({}, signature="ss")
             values = {"Attributes": attributes, "Label": item.label, "Locked": self.is_locked,
                       "Modified": dbus.UInt64(item.modified)}
         elif path == COLLECTION:
