@@ -27,9 +27,19 @@ import Testing
     return texts
   }
 
+  /// Lets a program of Python store items, again if it fails: a busy KWallet does not always answer
+  /// it, and what is stored twice is replaced.
   private func python(_ code: String, on bus: PrivateBus) async throws {
     var environment = bus.environment
     environment["PYTHONPATH"] = ProcessInfo.processInfo.environment["SESSION_TOOLS_PYTHON_PACKAGES"]
+    for _ in 0..<4 {
+      do {
+        try await Program.run("/usr/bin/python3", ["-c", code], environment: environment)
+        return
+      } catch {
+        // The last attempt reports it.
+      }
+    }
     try await Program.run("/usr/bin/python3", ["-c", code], environment: environment)
   }
 
