@@ -242,7 +242,12 @@ import Foundation
       unsafe focus != nil
       && gtk_widget_get_ancestor(focus, gtk_password_entry_get_type()) != nil
     let text = unsafe String(cString: gtk_editable_get_text(entry))
+    let isPressed = unsafe object("button").map {
+      unsafe gtk_widget_get_state_flags($0.assumingMemoryBound(to: GtkWidget.self)).rawValue
+        & GTK_STATE_FLAG_ACTIVE.rawValue != 0
+    }
     return "entry=\(isInEntry) text=\(text) selection=\(start)-\(end) clicks=\(clickCount)"
+      + (isPressed == true ? " pressed=true" : "")
       + " asked=\(isAsked) active=\(unsafe gtk_window_is_active(window) != 0)"
   }
 
