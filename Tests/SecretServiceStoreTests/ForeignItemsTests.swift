@@ -32,15 +32,14 @@ import Testing
   private func python(_ code: String, on bus: PrivateBus) async throws {
     var environment = bus.environment
     environment["PYTHONPATH"] = ProcessInfo.processInfo.environment["SESSION_TOOLS_PYTHON_PACKAGES"]
-    for _ in 0..<4 {
+    for attempt in 1...5 {
       do {
         try await Program.run("/usr/bin/python3", ["-c", code], environment: environment)
         return
-      } catch {
-        // The last attempt reports it.
+      } catch  where attempt < 5 {
+        continue
       }
     }
-    try await Program.run("/usr/bin/python3", ["-c", code], environment: environment)
   }
 
   private func secretTool(_ secret: String, on bus: PrivateBus, _ attributes: String...)

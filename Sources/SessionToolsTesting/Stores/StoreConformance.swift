@@ -48,8 +48,9 @@ public enum StoreConformance {
     var (chosen, left) = (checks ?? [], [Check]())
     if checks == nil {
       let subject = try await makeStore()
-      chosen = self.checks(for: subject)
-      left = (subject.store.traits.isReadOnly ? readOnly : all).filter { !chosen.contains($0) }
+      let every = subject.store.traits.isReadOnly ? readOnly : all
+      chosen = every.filter { $0.applies(to: subject) }
+      left = every.filter { !$0.applies(to: subject) }
       try await subject.cleanUp?()
     }
     for check in chosen {
