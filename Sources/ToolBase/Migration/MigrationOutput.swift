@@ -15,6 +15,7 @@ package struct MigrationOutput {
     _ migration: Migration, canResume: Bool = true,
     _ step: (Migration, Migration.Progress?) throws -> Result
   ) throws -> Result {
+    try TaskThreads.check()
     var migration = migration
     migration.isCancelled = { Interruption.signal != nil }
     do {

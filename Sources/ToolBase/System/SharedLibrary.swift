@@ -42,8 +42,9 @@ package enum SharedLibrary {
 
   /// Checks that the library can be used.
   ///
-  /// - Throws: `unavailable` if it cannot be loaded.
+  /// - Throws: `unavailable` if it cannot be loaded, or the tasks that wait for it cannot run.
   package func check() throws(StoreError) {
+    try TaskThreads.check()
     guard let problem else { return }
     throw StoreError(
       .unavailable, store: package, reason: "the library cannot be loaded: \(problem)",

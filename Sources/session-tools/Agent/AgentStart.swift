@@ -64,10 +64,6 @@ struct AgentStart {
       program = try StartedProgram(
         Self.ownPath, ["agent"], inheriting: Self.variables,
         streams: StartedProgram.Streams(errors: STDERR_FILENO), place: .ownSession)
-    } catch  where error.errno == ENOENT {
-      throw StoreError(
-        .unavailable, store: Self.ownPath, reason: "the agent cannot be started without /proc",
-        remedy: "Mount /proc", errno: error.errno)
     } catch {
       throw StoreError(error, path: Self.ownPath)
     }

@@ -22,7 +22,8 @@ struct KeyEnds {
       }
     } catch {
       unreported = ["sleep", "a locked desktop"]
-      reason = (error as? AuthenticationError)?.reason ?? "\(error)"
+      reason =
+        (error as? AuthenticationError)?.reason ?? (error as? StoreError)?.reason ?? "\(error)"
     }
     // Only this directory is removed with the last session of its user (file-hierarchy(7)).
     if UserDirectory.runtime.path != "/run/user/\(CurrentProcess.user)" {

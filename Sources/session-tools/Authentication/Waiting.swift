@@ -1,15 +1,17 @@
 import Dispatch
 import SessionToolsBase
 import Synchronization
+import ToolBase
 
 /// Waits for an asynchronous operation on the main thread, where no task runs.
 ///
 /// While it waits, the thread runs the jobs given to ``MainThread/perform(_:)``.
 ///
-/// - Throws: Any error of the operation.
+/// - Throws: `unavailable` if tasks cannot run here, and any error of the operation.
 func waiting<Value: Sendable>(
   for operation: @escaping @Sendable () async throws -> Value
 ) throws -> Value {
+  try TaskThreads.check()
   let answer = BlockingAnswer<Value, any Error>()
   Task {
     do {

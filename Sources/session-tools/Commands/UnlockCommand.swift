@@ -52,6 +52,8 @@ struct UnlockCommand: ParsableCommand {
   }
 
   private func unlock(_ path: String) throws {
+    // The agent needs it, too.
+    try TaskThreads.check()
     let duration = time ?? .standard
     let found = try KeyFinder(path: path, argument: key.argument, interaction: interaction)
       .openingKey(waitingAtMost: Self.timeout)
@@ -70,6 +72,7 @@ struct UnlockCommand: ParsableCommand {
         "the \(location) opens with the keyring's own password, and stays unlocked as long "
           + "as its program allows; give no key and no time")
     }
+    try SharedLibrary.secret.check()
     let service = SecretServiceStore(collection: collection)
     try service.waiting { service async throws(StoreError) in try await service.unlock() }
   }

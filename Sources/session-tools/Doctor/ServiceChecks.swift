@@ -18,6 +18,7 @@ struct ServiceChecks {
   }
 
   func all() -> [Check] {
+    if let problem = TaskThreads.problem { return [found(problem.reason, remedy: problem.remedy)] }
     if let problem = SharedLibrary.secret.problem {
       return [found("libsecret cannot be loaded: \(problem)", remedy: SharedLibrary.secret.remedy)]
     }
