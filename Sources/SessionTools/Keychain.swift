@@ -32,12 +32,21 @@ final class Keychain: BlockingSecretStore, PlacedStore {
   ///
   /// ASCII letters, digits, `.`, `-` and `_` stand for themselves; every other byte, and a leading
   /// dot, is written as `%` and two hexadecimal digits. `keys` is escaped because it is the
-  /// directory of the key files.
+  /// directory of the key files. A name that would be longer than 120 bytes ends with `~` and a
+  /// hash of the whole, because file names have at most 255 bytes, and 143 in eCryptfs.
   static func directoryName(for name: String) -> String {
     if name == "keys" { return "%6Beys" }
-    let file = PercentEncoding.encode(name) { !$0.isUnreserved || $0 == "~" }
-    return file.utf8.first == UInt8(ascii: ".")
-      ? "%2E" + String(file.unicodeScalars.dropFirst()) : file
+    let encoded = PercentEncoding.encode(name) { !$0.isUnreserved || $0 == "~" }
+    let file =
+      encoded.utf8.first == UInt8(ascii: ".")
+      ? "%2E" + String(encoded.unicodeScalars.dropFirst()) : encoded
+    guard file.utf8.count > 120 else { return file }
+    // Not in the middle of a byte that is written as three.
+    let beginning = file.prefix(80)
+    let whole = beginning.suffix(2).firstIndex(of: "%").map { beginning[..<$0] } ?? beginning
+    let bytes = ByteBuffer(Array(name.utf8))
+    let hash = Sodium.hash16(bytes, 0..<bytes.byteCount, key: nil)
+    return "\(whole)~\(hash.hexadecimal)"
   }
 
   let traits = SealedFileStore.traits

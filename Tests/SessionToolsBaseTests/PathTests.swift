@@ -43,6 +43,24 @@ import Testing
         == "/odd\\nsession-tools: sound: no a\\nb of \\u{1b}[2J, group g\\u{85}h. Look\\nthere.")
   }
 
+  @Test func `a permission error names what is in the way, and whose it is`() throws {
+    let directory = try TemporaryDirectory()
+    let other = getuid() == 0 ? directory["other"] : "/etc"
+    if getuid() == 0 {
+      try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+      #expect(unsafe chown(other, 12_345, 12_345) == 0)
+    }
+    let denied = SystemCallError("open", EACCES)
+    let error = StoreError(denied, path: "\(other)/absent/file")
+    let owner = getuid() == 0 ? "user 12345" : "root"
+    #expect(
+      error.remedy == "\(other) belongs to \(owner): run as that user, or choose another place")
+    let own = StoreError(denied, path: directory["absent"])
+    #expect(own.remedy?.hasPrefix("\(directory.path) is your own, and its mode allows it") == true)
+    let readOnly = StoreError(SystemCallError("open", EROFS), path: "/x")
+    #expect(readOnly.remedy?.contains("mounted read-only") == true)
+  }
+
   @Test func `directories of a user are where the specification says`() {
     let home = ["HOME": "/h"]
     #expect(UserDirectory.data.path(environment: home) == "/h/.local/share")

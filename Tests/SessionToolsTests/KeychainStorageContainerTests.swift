@@ -126,6 +126,31 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
+  /// File names have at most 255 bytes, and each of a letter's bytes takes three.
+  @Test func `a name of any length is the name of a keychain of its own`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let department = "Почтовая программа для всей организации — продакшен-окружение"
+        let names = [
+          department, department + " 2", String(repeating: "x", count: 4096),
+          String(repeating: "信", count: 1365), String(repeating: "x", count: 120),
+        ]
+        for name in names {
+          let config = KeychainContainerConfig(keychainName: name)
+          #expect(try container(config).item(forIdentifier: "user") == nil)
+          try container(config).storeItem(User(name: name), forIdentifier: "user")
+        }
+        for name in names {
+          let config = KeychainContainerConfig(keychainName: name)
+          #expect(try container(config).item(forIdentifier: "user") == User(name: name))
+        }
+        let made = try FileManager.default.contentsOfDirectory(atPath: "\(home)/session-tools")
+        // With the directory of the keys; eCryptfs takes names of 143 bytes.
+        #expect(made.count == names.count + 1 && made.allSatisfy { $0.utf8.count <= 120 })
+      }
+    }
+  }
+
   @Test func `a keychain keeps the promises of every container`() async {
     await #expect(processExitsWith: .success) {
       try await inTemporaryHome { home in

@@ -103,7 +103,7 @@ package final class OpenFile: Sendable {
     guard !isWritable else { return }
     throw StoreError(
       .accessDenied, store: path, reason: "it could be opened only for reading",
-      remedy: "Check its owner and permissions")
+      remedy: "Check its owner and permissions, and whether its file system is mounted read-only")
   }
 
   /// Shortens or extends the file.

@@ -17,8 +17,15 @@ extension StoreError {
           StoreError.noSpace,
           "Raise the limit on the size of files (ulimit -f) and try again; nothing was changed"
         )
-      case EACCES, EPERM, EROFS:
-        (StoreError.accessDenied, "Check its owner and permissions")
+      case EACCES:
+        (StoreError.accessDenied, Obstacle(on: path)?.remedy ?? "Check its owner and permissions")
+      case EPERM:
+        (StoreError.accessDenied, "Check its owner, and whether it may be changed (lsattr)")
+      case EROFS:
+        (
+          StoreError.accessDenied,
+          "Its file system is mounted read-only: mount it for writing, or choose another place"
+        )
       case ELOOP:
         (
           StoreError.unsafePermissions,

@@ -1,0 +1,58 @@
+import Foundation
+import Glibc
+
+/// What keeps this process from a path: the last part of it that can be seen.
+///
+/// That is a directory that it may not pass, or in which it may make nothing, or the file itself.
+struct Obstacle {
+  private let path: String
+  private let owner: UInt32
+  private let mode: UInt32
+  /// The variable that leads there.
+  private let variable: String?
+
+  /// Finds it; `nil` if nothing of the path can be seen.
+  init?(on path: String, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    var (seen, found) = ("", stat())
+    for part in Self.parts(of: path) {
+      var status = stat()
+      // Links are followed, as the call that failed followed them.
+      guard unsafe stat(part, &status) == 0 else { break }
+      (seen, found) = (part, status)
+    }
+    guard !seen.isEmpty else { return nil }
+    self.path = seen
+    owner = found.st_uid
+    mode = found.st_mode
+    variable = ["XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"]
+      .first { name in
+        guard let place = environment[name], place.hasPrefix("/") else { return false }
+        return path == place || path.hasPrefix("\(place)/")
+      }
+  }
+
+  /// The path from its beginning: `/`, `/home`, `/home/ada`.
+  private static func parts(of path: String) -> [String] {
+    var part = path.hasPrefix("/") ? "/" : "."
+    return [part]
+      + path.split(separator: "/").map { name in
+        part += (part.hasSuffix("/") ? "" : "/") + name
+        return part
+      }
+  }
+
+  /// What to do about it, for people.
+  var remedy: String {
+    guard owner == CurrentProcess.user else {
+      let name = CurrentProcess.name(ofUser: owner) ?? "user \(owner)"
+      let way = variable.map { "set \($0), which leads there, to a directory of your own" }
+      return "\(path) belongs to \(name): run as that user, or \(way ?? "choose another place")"
+    }
+    let needed: UInt32 = mode & S_IFMT == S_IFDIR ? 0o700 : 0o600
+    guard mode & needed == needed else {
+      return "Run chmod u+rwX \(path.shellQuoted)"
+    }
+    return "\(path) is your own, and its mode allows it: find out what else forbids it, such as "
+      + "AppArmor, SELinux or a sandbox"
+  }
+}
