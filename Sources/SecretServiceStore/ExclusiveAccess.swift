@@ -59,13 +59,9 @@ final class RuntimeLocks: Sendable {
   }
 
   private static func directory() throws(StoreError) -> PrivateDirectory {
-    let path = "\(UserDirectory.runtime.path)/session-tools"
+    let path = "\(try UserDirectory.runtime.path)/session-tools"
     let fileSystem = LinuxFileSystem()
-    do throws(SystemCallError) {
-      try fileSystem.makeDirectories(path)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try fileSystem.makeDirectories(path)
     return try PrivateDirectory(path, fileSystem: fileSystem)
   }
 

@@ -11,7 +11,11 @@ package enum LibsecretFile {
   }
 
   /// The path that libsecret uses: `keyrings/default.keyring` in the user's data directory.
-  package static var standardPath: String { "\(UserDirectory.data.path)/keyrings/default.keyring" }
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
+  package static var standardPath: String {
+    get throws(StoreError) { "\(try UserDirectory.data.path)/keyrings/default.keyring" }
+  }
 
   /// Reads all items of a file with libsecret.
   ///

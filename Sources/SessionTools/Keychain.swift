@@ -10,8 +10,7 @@ import Synchronization
 final class Keychain: BlockingSecretStore, PlacedStore {
   var queue: DispatchQueue { queues.next }
   private let queues = BlockingQueues("session-tools.keychain", count: 8)
-  /// The path of the store.
-  let path: String
+  private let location: Swift.Result<String, StoreError>
   private let config: KeychainContainerConfig
   private let opened = Mutex(Opened())
   /// Observers that subscribed before the store was open.
@@ -25,8 +24,16 @@ final class Keychain: BlockingSecretStore, PlacedStore {
 
   init(_ config: KeychainContainerConfig) {
     self.config = config
-    path = "\(UserDirectory.data.path)/session-tools/\(Self.directoryName(for: config.groupName))"
+    let name = Self.directoryName(for: config.groupName)
+    location = Swift.Result { () throws(StoreError) in
+      "\(try UserDirectory.data.path)/session-tools/\(name)"
+    }
   }
+
+  /// The path of the store.
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
+  var path: String { get throws(StoreError) { try location.get() } }
 
   /// Returns a file name for any name; different names have different file names.
   ///
@@ -129,18 +136,19 @@ final class Keychain: BlockingSecretStore, PlacedStore {
   /// Returns the store, or `nil` if it does not exist.
   private func existing() throws(StoreError) -> SealedFileStore? {
     try openedOr { () throws(StoreError) in
+      let path = try path
       guard try SealedFileStore.exists(at: path) else { return nil }
       do throws(StoreError) {
         return try SealedFileStore.open(at: path, key: KeychainKey(forStoreAt: path, config))
       } catch let error where error.code == .wrongKey {
-        throw otherSecret() ?? error
+        throw otherSecret(than: path) ?? error
       }
     }
   }
 
   /// Returns the error for a keychain that opens with the app's secret alone, when the desktop has
   /// another one; `nil` for any other keychain.
-  private func otherSecret() -> StoreError? {
+  private func otherSecret(than path: String) -> StoreError? {
     guard let slots = try? SealedFileStore.keySlots(at: path),
       slots.allSatisfy({ $0.parameters.flatMap { PortalSlot($0) } != nil })
     else { return nil }
@@ -155,11 +163,8 @@ final class Keychain: BlockingSecretStore, PlacedStore {
   /// Returns the store; makes it if it does not exist.
   private func existingOrNew() throws(StoreError) -> SealedFileStore {
     if let store = try existing() { return store }
-    do throws(SystemCallError) {
-      try LinuxFileSystem().makeDirectories(path.parentPath)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    let path = try path
+    try LinuxFileSystem().makeDirectories(path.parentPath)
     let made = try openedOr { () throws(StoreError) in
       do throws(StoreError) {
         return try KeychainMaker(path: path, config: config).make()

@@ -13,11 +13,21 @@ package import SessionToolsBase
 /// Source: keyrings/alt/file_base.py and escape.py of keyrings.alt, and configparser of Python.
 package enum KeyringFile {
   /// The file in the clear: `python_keyring/keyring_pass.cfg` in the user's data directory.
-  package static var standardPath: String { "\(directory)/keyring_pass.cfg" }
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
+  package static var standardPath: String {
+    get throws(StoreError) { "\(try directory)/keyring_pass.cfg" }
+  }
   /// The encrypted file: `python_keyring/crypted_pass.cfg` in the user's data directory.
-  package static var encryptedPath: String { "\(directory)/crypted_pass.cfg" }
+  ///
+  /// - Throws: As ``standardPath``.
+  package static var encryptedPath: String {
+    get throws(StoreError) { "\(try directory)/crypted_pass.cfg" }
+  }
 
-  private static var directory: String { "\(UserDirectory.data.path)/python_keyring" }
+  private static var directory: String {
+    get throws(StoreError) { "\(try UserDirectory.data.path)/python_keyring" }
+  }
 
   /// Returns the items of a file.
   ///

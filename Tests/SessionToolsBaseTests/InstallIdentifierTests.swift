@@ -177,17 +177,17 @@ import Testing
     }
   }
 
-  @Test func `the state directory is where the XDG specification says`() {
-    func path(_ value: String?) -> String {
+  @Test func `the state directory is where the XDG specification says`() throws {
+    func path(_ value: String?) throws -> String {
       var environment = ["HOME": "/home/ada"]
       environment["XDG_STATE_HOME"] = value
-      return UserDirectory.state.path(environment: environment)
+      return try UserDirectory.state.path(environment: environment)
     }
-    #expect(path("/var/state") == "/var/state")
-    #expect(path(nil) == "/home/ada/.local/state")
-    #expect(path("") == "/home/ada/.local/state")
-    #expect(path("state") == "/home/ada/.local/state", "relative paths are to be ignored")
-    #expect(path("~/state") == "/home/ada/.local/state")
+    #expect(try path("/var/state") == "/var/state")
+    #expect(try path(nil) == "/home/ada/.local/state")
+    #expect(try path("") == "/home/ada/.local/state")
+    #expect(try path("state") == "/home/ada/.local/state", "relative paths are to be ignored")
+    #expect(try path("~/state") == "/home/ada/.local/state")
     expectFailure(StoreError.unavailable) {
       try InstallIdentifier.current(application: "mail", stateDirectory: "state")
     }

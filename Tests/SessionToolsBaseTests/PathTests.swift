@@ -61,19 +61,19 @@ import Testing
     #expect(readOnly.remedy?.contains("mounted read-only") == true)
   }
 
-  @Test func `directories of a user are where the specification says`() {
+  @Test func `directories of a user are where the specification says`() throws {
     let home = ["HOME": "/h"]
-    #expect(UserDirectory.data.path(environment: home) == "/h/.local/share")
-    #expect(UserDirectory.state.path(environment: home) == "/h/.local/state")
-    #expect(UserDirectory.runtime.path(environment: home) == "/h/.local/state")
-    #expect(UserDirectory.data.path(environment: ["HOME": "/h", "XDG_DATA_HOME": "/d"]) == "/d")
-    #expect(UserDirectory.runtime.path(environment: ["XDG_RUNTIME_DIR": "/r"]) == "/r")
+    #expect(try UserDirectory.data.path(environment: home) == "/h/.local/share")
+    #expect(try UserDirectory.state.path(environment: home) == "/h/.local/state")
+    #expect(try UserDirectory.runtime.path(environment: home) == "/h/.local/state")
+    #expect(try UserDirectory.data.path(environment: ["HOME": "/h", "XDG_DATA_HOME": "/d"]) == "/d")
+    #expect(try UserDirectory.runtime.path(environment: ["XDG_RUNTIME_DIR": "/r"]) == "/r")
     // Paths that are not absolute are ignored.
-    let database = UserDirectory.data.path(environment: [:])
+    let database = try UserDirectory.data.path(environment: [:])
     #expect(database == "\(NSHomeDirectory())/.local/share")
-    #expect(UserDirectory.data.path(environment: ["HOME": "h"]) == database)
+    #expect(try UserDirectory.data.path(environment: ["HOME": "h"]) == database)
     #expect(
-      UserDirectory.data.path(environment: ["HOME": "/h", "XDG_DATA_HOME": "d"])
+      try UserDirectory.data.path(environment: ["HOME": "/h", "XDG_DATA_HOME": "d"])
         == "/h/.local/share")
   }
 }

@@ -18,12 +18,14 @@ package struct KeyAgent: Sendable {
   private static let timeout = Duration.seconds(5)
 
   /// The directory of the socket: `$XDG_RUNTIME_DIR/session-tools`.
-  package static var directoryPath: String { "\(UserDirectory.runtime.path)/session-tools" }
+  package static var directoryPath: String {
+    get throws(StoreError) { "\(try UserDirectory.runtime.path)/session-tools" }
+  }
 
-  private let path: String
+  private let path: String?
 
-  /// Names the agent with its socket in a directory.
-  package init(directoryPath: String = Self.directoryPath) {
+  /// Names the agent with its socket in a directory; by default, in ``directoryPath``.
+  package init(directoryPath: String? = nil) {
     path = directoryPath
   }
 
@@ -58,6 +60,8 @@ package struct KeyAgent: Sendable {
   }
 
   private func directory() throws(StoreError) -> PrivateDirectory? {
+    // An agent needs such a place as well, so without one there is none.
+    guard let path = path ?? (try? Self.directoryPath) else { return nil }
     do throws(StoreError) {
       return try PrivateDirectory(path, fileSystem: LinuxFileSystem())
     } catch let error where error.code == .unavailable {

@@ -10,18 +10,38 @@ package final class DirectoryNotifications: Sendable {
 
   /// Watches a directory for writes to its files, and for names that appear or disappear.
   ///
-  /// - Throws: `io`, most likely because the user has reached the limit of watches.
+  /// - Throws: `unavailable`, most likely because the user has reached a limit of the kernel.
   package init(_ path: String) throws(StoreError) {
     descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else {
-      throw StoreError(SystemCallError("inotify_init1", errno), path: path)
+      throw Self.refusal(errno, limit: "max_user_instances", path)
     }
     let events = UInt32(
       IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR)
     guard unsafe inotify_add_watch(descriptor, path, events) >= 0 else {
       // deinit closes the descriptor: it runs because all properties are initialized.
-      throw StoreError(SystemCallError("inotify_add_watch", errno), path: path)
+      throw Self.refusal(errno, limit: "max_user_watches", path)
     }
+  }
+
+  /// - Parameter limit: The limit that the call counts against, of those in inotify(7).
+  private static func refusal(_ error: Int32, limit: String, _ path: String) -> StoreError {
+    // EMFILE also stands for the process's own limit of files.
+    let isLimit = error == ENOSPC || (error == EMFILE && hasDescriptor)
+    let cause =
+      isLimit
+      ? "all that fs.inotify.\(limit) allows are in use" : CurrentProcess.message(for: error)
+    return StoreError(
+      .unavailable, store: path, reason: "the kernel gives no notifications of changes: \(cause)",
+      remedy: isLimit ? "Raise the limit: sudo sysctl fs.inotify.\(limit)=1048576" : nil,
+      errno: error)
+  }
+
+  /// Whether the process can open one more file.
+  private static var hasDescriptor: Bool {
+    let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+    if descriptor >= 0 { _ = Glibc.close(descriptor) }
+    return descriptor >= 0
   }
 
   deinit {

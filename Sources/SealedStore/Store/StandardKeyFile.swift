@@ -10,13 +10,10 @@ extension KeyFile {
   ///
   /// - Parameter identifier: The store's identifier, from ``SealedFileStore/identifier(at:)``.
   /// - Returns: The key file, which may not exist.
-  public static func standard(forStore identifier: String) -> KeyFile {
-    KeyFile("\(standardDirectory)/\(identifier).key")
-  }
-
-  /// The directory of the key files that ``standard(forStore:)`` returns.
-  package static var standardDirectory: String {
-    "\(UserDirectory.data.path)/session-tools/keys"
+  /// - Throws: `unavailable` if neither the environment nor the user database says where the user's
+  ///   home directory is.
+  public static func standard(forStore identifier: String) throws(StoreError) -> KeyFile {
+    KeyFile("\(try UserDirectory.data.path)/session-tools/keys/\(identifier).key")
   }
 }
 
@@ -39,12 +36,8 @@ extension SealedFileStore {
   ) throws(StoreError) -> (store: SealedFileStore, keyFile: KeyFile) {
     try checkVacancy(of: path, environment: environment)
     let identifier = StoreIdentifier(bytes: environment.random.bytes16())
-    let keyFile = KeyFile.standard(forStore: identifier.bytes.hexadecimal)
-    do throws(SystemCallError) {
-      try environment.fileSystem.makeDirectories(KeyFile.standardDirectory)
-    } catch {
-      throw StoreError(error, path: KeyFile.standardDirectory)
-    }
+    let keyFile = try KeyFile.standard(forStore: identifier.bytes.hexadecimal)
+    try environment.fileSystem.makeDirectories(keyFile.path.parentPath)
     _ = try KeyFile.create(at: keyFile.path)
     do throws(StoreError) {
       let store = try create(

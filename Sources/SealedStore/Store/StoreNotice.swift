@@ -33,6 +33,9 @@ public enum StoreNotice: Hashable, Sendable {
   /// Others can change a directory above the store, and so put another store in its place. The
   /// notice has the reason, and the command that fixes it.
   case parentExposed(reason: String, remedy: String)
+  /// The kernel gives no notifications of changes by other processes, for this reason: they are
+  /// found by looking at the store every 2 s until it does.
+  case changesPolled(String)
 }
 
 extension StoreNotice: CustomStringConvertible {
@@ -61,6 +64,8 @@ extension StoreNotice: CustomStringConvertible {
       "The keys are not locked into memory and may reach swap; raise the limit with ulimit -l."
     case .parentExposed(let reason, let remedy):
       "Another store can be put in this one's place, because \(reason). Run \(remedy)."
+    case .changesPolled(let reason):
+      "Changes by other processes are reported up to 2 s later, because \(reason)."
     }
   }
 }

@@ -5,9 +5,10 @@ import Synchronization
 extension SealedFileStore {
   /// Returns a stream of the names that change from now on, whichever process changes them.
   ///
-  /// The kernel's notifications feed the stream, so nothing is polled. When the system allows no
-  /// more watches, only changes made through this object are reported. Names are sealed: while the
-  /// store is locked nothing can be reported, and unlocking it reports `resynchronize`.
+  /// The kernel's notifications feed the stream, so nothing is polled. While the system allows no
+  /// more of them, the store is looked at every 2 s, which ``StoreNotice/changesPolled(_:)`` says
+  /// once. Names are sealed: while the store is locked nothing can be reported, and unlocking it
+  /// reports `resynchronize`.
   public func changes() -> AsyncStream<StoreEvent> {
     watcher.stream(from: self)
   }
@@ -23,11 +24,17 @@ extension SealedFileStore {
 /// A watcher that reports changed items to observers, by reading the journal further whenever the
 /// kernel reports a write.
 final class StoreWatcher: Sendable {
+  /// How often to look at a store without notifications, and after how many looks to ask for them
+  /// again.
+  private static let pollInterval = DispatchTimeInterval.seconds(2)
+  private static let pollsBetweenTries = 30
+
   let observers = Observers()
 
   private struct State {
-    var source: (any DispatchSourceRead)?
+    var source: (any DispatchSourceProtocol)?
     var seen: Place?
+    var pollCount = 0
   }
 
   /// The end of the changes that were reported to the observers.
@@ -59,12 +66,27 @@ final class StoreWatcher: Sendable {
     }
   }
 
-  private func source(of store: SealedFileStore) -> (any DispatchSourceRead)? {
-    // Without a watch the store's own changes are still reported. The directory is watched by its
-    // descriptor: a relative path leads elsewhere once the working directory was changed.
-    let notifications = try? DirectoryNotifications(
-      "/proc/self/fd/\(store.directory.descriptor.rawValue)")
-    guard let notifications else { return nil }
+  private func source(of store: SealedFileStore) -> any DispatchSourceProtocol {
+    do throws(StoreError) {
+      return source(of: store, try Self.notifications(of: store))
+    } catch {
+      // Not here, where this object is locked.
+      queue.async { [weak store] in store?.options.onNotice?(.changesPolled(error.reason)) }
+      return poll(store)
+    }
+  }
+
+  /// The directory is watched by its descriptor: a relative path leads elsewhere once the working
+  /// directory was changed.
+  private static func notifications(
+    of store: SealedFileStore
+  ) throws(StoreError) -> DirectoryNotifications {
+    try DirectoryNotifications("/proc/self/fd/\(store.directory.descriptor.rawValue)")
+  }
+
+  private func source(
+    of store: SealedFileStore, _ notifications: DirectoryNotifications
+  ) -> any DispatchSourceProtocol {
     let source = DispatchSource.makeReadSource(
       fileDescriptor: notifications.descriptor, queue: queue)
     source.setEventHandler { [weak self, weak store] in
@@ -76,6 +98,37 @@ final class StoreWatcher: Sendable {
     source.setCancelHandler { withExtendedLifetime(notifications) {} }
     source.activate()
     return source
+  }
+
+  /// Looks at a store from time to time, until there are notifications.
+  private func poll(_ store: SealedFileStore) -> any DispatchSourceProtocol {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(
+      deadline: .now() + Self.pollInterval, repeating: Self.pollInterval,
+      leeway: .milliseconds(200))
+    timer.setEventHandler { [weak self, weak store] in
+      guard let self, let store else { return }
+      self.tellChanges(of: store, isPoll: true)
+      self.watchAgain(store)
+    }
+    timer.activate()
+    return timer
+  }
+
+  private func watchAgain(_ store: SealedFileStore) {
+    let isDue = state.withLock { state in
+      state.pollCount += 1
+      return state.pollCount % Self.pollsBetweenTries == 0
+    }
+    // It is tried again later.
+    guard isDue, let notifications = try? Self.notifications(of: store) else { return }
+    state.withLock { state in
+      // The streams may have ended meanwhile.
+      guard let timer = state.source else { return }
+      timer.cancel()
+      state.source = source(of: store, notifications)
+    }
+    tellChanges(of: store, isPoll: true)
   }
 
   /// Ends all streams.
@@ -99,15 +152,18 @@ final class StoreWatcher: Sendable {
     queue.async { self.tellChanges(of: store) }
   }
 
-  private func tellChanges(of store: SealedFileStore) {
+  /// - Parameter isPoll: Whether nothing says that anything changed: then observers are not told
+  ///   again that the store cannot be followed.
+  private func tellChanges(of store: SealedFileStore, isPoll: Bool = false) {
     guard !observers.isEmpty else { return }
     let seen = state.withLock { $0.seen }
     do throws(StoreError) {
       let (place, changed) = try store.changes(since: seen)
-      guard place == nil || place != seen else { return }
+      guard place != seen || (place == nil && !isPoll) else { return }
       state.withLock { $0.seen = place }
       observers.tell(changed.map { .changed($0) } ?? .resynchronize)
     } catch {
+      guard seen != nil || !isPoll else { return }
       // The store is locked or damaged: observers that read it get the reason.
       state.withLock { $0.seen = nil }
       observers.tell(.resynchronize)

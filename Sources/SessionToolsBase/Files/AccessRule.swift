@@ -49,16 +49,26 @@ package struct AccessRule: Sendable {
       reason = "it is not a \(kind == .directory ? "directory" : "regular file")"
       remedy = path.remedy("Put the original back", orRun: path.setAsideCommand)
     } else if status.owner != user, !mayBelongToRoot || status.owner != 0 {
-      reason = "it belongs to another user (id \(status.owner))"
+      let name = CurrentProcess.name(ofUser: status.owner).map { "\($0), " } ?? ""
+      reason = "it belongs to another user (\(name)id \(status.owner))"
       let target = directory.map { "-R \(user) \($0.shellQuoted)" }
-      remedy = "Run as that user, or run chown \(target ?? "\(user) \(path.shellQuoted)")"
+      let command = "chown \(target ?? "\(user) \(path.shellQuoted)")"
+      // In another's directory, it is that user's: chown would lock its owner out.
+      remedy =
+        Self.isOwn((directory ?? path).parentPath)
+        ? "Run as that user, or run \(command)"
+        : Obstacle(on: path)?.remedy ?? "Run as that user"
     } else if status.permissions & forbidden != 0 {
       reason =
         "others may \(forbidden == 0o022 ? "" : "read or ")write it "
         + "(mode \(status.permissions.octal))"
       let mode = forbidden == 0o022 ? "go-w" : kind == .directory ? "700" : "600"
       let target = directory.map { "-R go= \($0.shellQuoted)" }
-      remedy = "Run chmod \(target ?? "\(mode) \(path.shellQuoted)")"
+      let command = "run chmod \(target ?? "\(mode) \(path.shellQuoted)")"
+      remedy =
+        FileSystemType.mayIgnoreModes(path)
+        ? "Move it to a file system that keeps permissions, such as ext4; if this one does, \(command)"
+        : command.prefix(1).uppercased() + command.dropFirst()
     } else if hasOneName, status.linkCount != 1 {
       reason = "it has \(status.linkCount) hard links"
       remedy = "Run " + path.ownCopyCommand
@@ -66,5 +76,11 @@ package struct AccessRule: Sendable {
       return
     }
     throw StoreError(.unsafePermissions, store: path, reason: reason, remedy: remedy)
+  }
+
+  /// Returns whether a directory belongs to this user, or to no one in particular (root's `/tmp`).
+  private static func isOwn(_ directory: String) -> Bool {
+    guard let obstacle = Obstacle(on: directory) else { return false }
+    return !obstacle.isAnotherUsers
   }
 }

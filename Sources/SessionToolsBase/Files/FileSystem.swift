@@ -172,6 +172,9 @@ extension FileSystem {
 }
 
 extension SystemCallError {
+  /// What was made for its owner alone is open to others: chmod has no effect on the file system.
+  package static let modesNotKept = SystemCallError("chmod", EOPNOTSUPP)
+
   /// `EINVAL`.
   package static var invalidArgument: Int32 { EINVAL }
   /// `EEXIST`.

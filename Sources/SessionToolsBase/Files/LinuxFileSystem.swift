@@ -21,10 +21,15 @@ package final class LinuxFileSystem: FileSystem {
   package func makeDirectory(_ path: String) throws(SystemCallError) {
     let path = path.withoutTrailingSlashes
     try check("mkdir") { unsafe Glibc.mkdir(path, 0o700) }
-    // The process's mask may have taken rights from the owner too, who then could not even open it.
     guard let made = try status(of: path, in: .workingDirectory), made.kind == .directory,
-      made.owner == CurrentProcess.user, made.permissions & 0o700 != 0o700
+      made.owner == CurrentProcess.user
     else { return }
+    if made.permissions & 0o077 != 0 {
+      unsafe _ = Glibc.rmdir(path)
+      throw .modesNotKept
+    }
+    // The process's mask may have taken rights from the owner too, who then could not even open it.
+    guard made.permissions & 0o700 != 0o700 else { return }
     try check("fchmodat") {
       unsafe Glibc.fchmodat(AT_FDCWD, path, 0o700, AT_SYMLINK_NOFOLLOW)
     }
@@ -57,11 +62,15 @@ package final class LinuxFileSystem: FileSystem {
       }
     }
     if access == .create {
-      // The process's mask may have taken rights away.
       do throws(SystemCallError) {
+        // The process's mask may have taken rights away.
         try check("fchmod") { Glibc.fchmod(result, 0o600) }
+        guard try status(of: Descriptor(rawValue: result)).permissions & 0o077 == 0 else {
+          throw .modesNotKept
+        }
       } catch {
         _ = Glibc.close(result)
+        unsafe _ = Glibc.unlinkat(directory.rawValue, name, 0)
         throw error
       }
     }

@@ -41,12 +41,26 @@ struct Obstacle {
       }
   }
 
+  /// Whether it belongs to neither this user nor root.
+  var isAnotherUsers: Bool {
+    owner != CurrentProcess.user && owner != 0 && CurrentProcess.isKnown(user: owner)
+  }
+
+  /// The error for what is not made in another user's place.
+  func refusal(toMake path: String) -> StoreError {
+    StoreError(
+      .unsafePermissions, store: path,
+      reason: "\(self.path) belongs to another user (\(ownerName)): nothing was made there",
+      remedy: remedy)
+  }
+
   /// What to do about it, for people.
   var remedy: String {
     guard owner == CurrentProcess.user else {
-      let name = CurrentProcess.name(ofUser: owner) ?? "user \(owner)"
-      let way = variable.map { "set \($0), which leads there, to a directory of your own" }
-      return "\(path) belongs to \(name): run as that user, or \(way ?? "choose another place")"
+      let place = variable.map { "set \($0) to a directory of your own" } ?? "choose another place"
+      let way = isSudos ? "run without sudo, or with sudo -H" : "run as that user, or \(place)"
+      return "\(path) belongs to \(ownerName)\(variable.map { ", and \($0) leads there" } ?? ""): "
+        + way
     }
     let needed: UInt32 = mode & S_IFMT == S_IFDIR ? 0o700 : 0o600
     guard mode & needed == needed else {
@@ -54,5 +68,13 @@ struct Obstacle {
     }
     return "\(path) is your own, and its mode allows it: find out what else forbids it, such as "
       + "AppArmor, SELinux or a sandbox"
+  }
+
+  private var ownerName: String { CurrentProcess.name(ofUser: owner) ?? "user \(owner)" }
+
+  /// Whether it belongs to the user who ran sudo, which kept a variable that leads there.
+  private var isSudos: Bool {
+    variable != nil && CurrentProcess.user == 0
+      && ProcessInfo.processInfo.environment["SUDO_UID"].flatMap(UInt32.init) == owner
   }
 }

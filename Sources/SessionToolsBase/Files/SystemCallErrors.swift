@@ -21,6 +21,8 @@ extension StoreError {
         (StoreError.accessDenied, Obstacle(on: path)?.remedy ?? "Check its owner and permissions")
       case EPERM:
         (StoreError.accessDenied, "Check its owner, and whether it may be changed (lsattr)")
+      case EOPNOTSUPP where error == .modesNotKept:
+        (StoreError.unsafePermissions, "Choose a place on another file system, such as ext4 or XFS")
       case EROFS:
         (
           StoreError.accessDenied,
@@ -44,7 +46,13 @@ extension StoreError {
         (StoreError.io, nil)
       }
     // Files are opened without following a link in their place.
-    let reason = error.errno == ELOOP ? "this is a symbolic link" : "\(error.failure): \(message)"
+    let reason =
+      switch error.errno {
+      case ELOOP: "this is a symbolic link"
+      case EOPNOTSUPP where error == .modesNotKept:
+        "its file system keeps no permissions, so others could read it; nothing was made"
+      default: "\(error.failure): \(message)"
+      }
     self.init(code, store: path, reason: reason, remedy: remedy, errno: error.errno)
   }
 }

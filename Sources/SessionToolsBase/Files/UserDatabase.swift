@@ -44,6 +44,22 @@ extension CurrentProcess {
     return unsafe status == 0 && found != nil ? entry.pw_uid : nil
   }
 
+  /// Returns the home directory of a user; `nil` when the user database has no such user.
+  ///
+  /// - Throws: The error of a database that cannot be asked.
+  static func home(ofUser user: UInt32) throws(SystemCallError) -> String? {
+    var memory = [CChar](repeating: 0, count: 1 << 16)
+    var entry = unsafe passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    let status = unsafe getpwuid_r(user, &entry, &memory, memory.count, &found)
+    // getpwuid_r(3) lists these for a user that is not found.
+    guard status == 0 || [ENOENT, ESRCH, EBADF, EPERM].contains(status) else {
+      throw SystemCallError("getpwuid_r", status)
+    }
+    guard unsafe status == 0 && found != nil, let home = unsafe entry.pw_dir else { return nil }
+    return unsafe String(cString: home)
+  }
+
   /// Returns the name of a user; `nil` when the user database has none.
   package static func name(ofUser user: UInt32) -> String? {
     var memory = [CChar](repeating: 0, count: 1 << 16)

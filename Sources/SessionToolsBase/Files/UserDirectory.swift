@@ -15,15 +15,18 @@ package enum UserDirectory: Sendable {
   case runtime
 
   /// The directory of the current user.
+  ///
+  /// - Throws: As ``path(environment:)``.
   package var path: String {
-    path(environment: ProcessInfo.processInfo.environment)
+    get throws(StoreError) { try path(environment: ProcessInfo.processInfo.environment) }
   }
 
   /// Returns the directory for an environment.
   ///
   /// - Parameter environment: The process's environment.
   /// - Returns: An absolute path.
-  package func path(environment: [String: String]) -> String {
+  /// - Throws: `unavailable` if neither the environment nor the user database says where it is.
+  package func path(environment: [String: String]) throws(StoreError) -> String {
     let (variable, fallback): (String, String?) =
       switch self {
       case .configuration: ("XDG_CONFIG_HOME", ".config")
@@ -34,36 +37,66 @@ package enum UserDirectory: Sendable {
     // The specification says to ignore a path that is not absolute.
     if let path = environment[variable], path.hasPrefix("/") { return path }
     guard let fallback else {
-      return Self.state.path(environment: environment)
+      return try Self.state.path(environment: environment)
     }
-    return "\(Self.home(environment: environment))/\(fallback)"
+    return "\(try Self.home(environment: environment, or: variable))/\(fallback)"
   }
 
   /// Returns the user's home directory: `$HOME`, or the one in the user database.
-  package static func home(environment: [String: String]) -> String {
-    // Foundation asks only the user database; shells, and those who set HOME, expect HOME to count.
+  ///
+  /// - Parameters:
+  ///   - environment: The process's environment.
+  ///   - variable: A variable that would do as well.
+  /// - Throws: `unavailable` if there is neither.
+  package static func home(
+    environment: [String: String] = ProcessInfo.processInfo.environment, or variable: String? = nil
+  ) throws(StoreError) -> String {
     if let home = environment["HOME"], home.hasPrefix("/") { return home }
-    return NSHomeDirectory()
+    // NSHomeDirectory() invents one.
+    let user = CurrentProcess.user
+    let unknown: String
+    do throws(SystemCallError) {
+      if let home = try CurrentProcess.home(ofUser: user), home.hasPrefix("/") { return home }
+      unknown = "user \(user) has none in the user database"
+    } catch {
+      unknown = "the user database cannot be read: \(CurrentProcess.message(for: error.errno))"
+    }
+    let variables = ["HOME", variable].compactMap(\.self).joined(separator: " or ")
+    throw StoreError(
+      .unavailable, store: "the home directory",
+      reason: "HOME is not set to an absolute path, and \(unknown)",
+      remedy: "Set \(variables) to a directory of your own")
   }
 }
 
 extension FileSystem {
-  /// Creates a directory and the missing ones above it, for this user alone.
+  /// Creates a directory of this user, and the missing ones above it, for this user alone.
   ///
-  /// The new names are durable when it returns.
-  package func makeDirectories(_ path: String) throws(SystemCallError) {
+  /// The new names are durable when it returns. Nothing is made in another user's place: root with
+  /// the environment of a user (`sudo -E`) would lock that user out.
+  ///
+  /// - Throws: `unsafePermissions` if the nearest directory that exists belongs to another user, or
+  ///   its file system keeps no permissions, `accessDenied`, `noSpace` or `io`.
+  package func makeDirectories(_ path: String) throws(StoreError) {
+    if let nearest = Obstacle(on: path), nearest.isAnotherUsers {
+      throw nearest.refusal(toMake: path)
+    }
     var prefix = path.hasPrefix("/") ? "" : "."
     for part in path.split(separator: "/") {
       let parent = prefix
       prefix += "/" + part
       do throws(SystemCallError) {
-        try makeDirectory(prefix)
+        do throws(SystemCallError) {
+          try makeDirectory(prefix)
+        } catch {
+          // Not only EEXIST: the kernel checks whether it may be created before whether it exists.
+          guard try status(of: prefix, in: .workingDirectory) != nil else { throw error }
+          continue
+        }
+        try synchronizeNames(in: parent)
       } catch {
-        // Not only EEXIST: the kernel checks whether it may be created before whether it exists.
-        guard try status(of: prefix, in: .workingDirectory) != nil else { throw error }
-        continue
+        throw StoreError(error, path: prefix)
       }
-      try synchronizeNames(in: parent)
     }
   }
 

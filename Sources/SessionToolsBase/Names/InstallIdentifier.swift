@@ -40,7 +40,7 @@ extension InstallIdentifier {
   ///   link; `accessDenied`, `noSpace`, `unavailable` or `io`.
   public static func current(application: String) throws(StoreError) -> InstallIdentifier {
     try InstallIdentifierFile(
-      application: application, stateDirectory: UserDirectory.state.path
+      application: application, stateDirectory: try UserDirectory.state.path
     ).obtain()
   }
 

@@ -38,11 +38,7 @@ struct InstallIdentifierFile {
 
   /// Returns the identifier in the file, which is created if it does not exist.
   func obtain() throws(StoreError) -> InstallIdentifier {
-    do throws(SystemCallError) {
-      try fileSystem.makeDirectories(directory)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try fileSystem.makeDirectories(directory)
     let directory = try PrivateDirectory(
       directory, .ownDirectory, followsLink: true, fileSystem: fileSystem)
     if let identifier = try read(in: directory) {

@@ -15,8 +15,8 @@ package struct GopassStores {
   static var remedyForMissingStore: String {
     let remedy = "Give its path, or set PASSWORD_STORE_DIR"
     let environment = ProcessInfo.processInfo.environment
-    let data = environment["XDG_DATA_HOME"] ?? "\(home)/.local/share"
-    let candidates = [configured.root, "\(data)/gopass/stores/root"].compactMap(\.self)
+    let data = environment["XDG_DATA_HOME"] ?? home.map { "\($0)/.local/share" }
+    let candidates = [configured.root, data.map { "\($0)/gopass/stores/root" }].compactMap(\.self)
     guard let root = candidates.first(where: FileManager.default.fileExists(atPath:)) else {
       return remedy
     }
@@ -42,15 +42,17 @@ package struct GopassStores {
     }
   }
 
-  private static var home: String {
-    UserDirectory.home(environment: ProcessInfo.processInfo.environment)
+  private static var home: String? {
+    // Without one, gopass has no configuration either.
+    try? UserDirectory.home()
   }
 
   private static var configured: GopassStores {
     let environment = ProcessInfo.processInfo.environment
     let directory =
       environment["GOPASS_HOMEDIR"].map { "\($0)/.config" } ?? environment["XDG_CONFIG_HOME"]
-      ?? "\(home)/.config"
+      ?? home.map { "\($0)/.config" }
+    guard let directory else { return GopassStores() }
     // A configuration that cannot be read is as good as none: it only adds to what is reported.
     if let text = try? String(contentsOfFile: "\(directory)/gopass/config", encoding: .utf8) {
       return GopassStores(configuration: text)

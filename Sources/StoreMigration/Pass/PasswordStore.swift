@@ -8,11 +8,15 @@ import SessionToolsBase
 /// each, run as `pass` runs it, and may ask for the passphrase of its key.
 package enum PasswordStore {
   /// The directory that `pass` uses: `$PASSWORD_STORE_DIR`, or `~/.password-store`.
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
   package static var standardPath: String {
-    let environment = ProcessInfo.processInfo.environment
-    // An empty variable counts as absent, as it does for pass.
-    if let path = environment["PASSWORD_STORE_DIR"], !path.isEmpty { return path }
-    return "\(UserDirectory.home(environment: environment))/.password-store"
+    get throws(StoreError) {
+      let environment = ProcessInfo.processInfo.environment
+      // An empty variable counts as absent, as it does for pass.
+      if let path = environment["PASSWORD_STORE_DIR"], !path.isEmpty { return path }
+      return try UserDirectory.home(or: "PASSWORD_STORE_DIR") + "/.password-store"
+    }
   }
 
   static let namespace: StoreNamespace = "pass"
@@ -30,7 +34,7 @@ package enum PasswordStore {
   ///
   /// - Parameter path: The directory.
   /// - Returns: The items.
-  package static func items(at path: String = standardPath) -> ReadOnlyItems {
+  package static func items(at path: String) -> ReadOnlyItems {
     // The path may be a link to a directory that is synchronized with other machines.
     let path = path.withoutLinks
     let opener = PasswordFileOpener()

@@ -5,9 +5,14 @@ package import SessionToolsBase
 /// Small operations on paths.
 package enum Files {
   /// Returns whether anything exists at a path, including a broken link.
+  ///
+  /// What cannot be examined counts as there, so that opening it reports the error.
   package static func exists(_ path: String) -> Bool {
-    // If a path cannot be examined, opening it reports the error.
-    ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil) != nil
+    do throws(SystemCallError) {
+      return try LinuxFileSystem().status(of: path, in: .workingDirectory) != nil
+    } catch {
+      return true
+    }
   }
 
   /// Returns whether a path is that of a directory itself, not of a link to one.
@@ -20,7 +25,8 @@ package enum Files {
   package static func program(_ name: String) -> String? {
     if name.contains("/") { return exists(name) ? name : nil }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    return path.split(separator: ":").map { "\($0)/\(name)" }.first(where: exists)
+    return path.split(separator: ":").map { "\($0)/\(name)" }
+      .first(where: FileManager.default.isExecutableFile)
   }
 
   /// Returns the names in a directory; an empty array if it cannot be read.
@@ -35,16 +41,10 @@ package enum Files {
   ///
   /// - Throws: A failure if there is no file, or it cannot be read; `valueTooLarge`.
   package static func read(_ path: String, atMost largestByteCount: Int) throws -> SecretBytes {
-    guard exists(path) else { throw Failure(.unavailable, "\(path): there is no such file") }
-    guard let file = FileHandle(forReadingAtPath: path) else {
-      throw Failure(.failure, "\(path): the file cannot be read")
-    }
-    // Closes the file when it is no longer referred to.
-    defer { withExtendedLifetime(file) {} }
     do throws(SystemCallError) {
-      if let content = try System.readAll(file.fileDescriptor, atMost: largestByteCount) {
-        return content
-      }
+      if let content = try System.readAll(path, atMost: largestByteCount) { return content }
+    } catch  where error.errno == SystemCallError.noSuchFile {
+      throw Failure(.unavailable, "\(path): there is no such file")
     } catch {
       throw StoreError(error, path: path)
     }

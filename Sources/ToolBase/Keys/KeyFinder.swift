@@ -115,9 +115,11 @@ package struct KeyFinder {
   }
 
   private func defaultKey(_ slots: [KeySlot]) throws -> ChosenKey? {
-    let file = KeyFile.standard(forStore: try SealedFileStore.identifier(at: path))
-    if slots.contains(where: \.isRawKey), Files.exists(file.path) {
-      return ChosenKey(file, name: "the key file \(file.path)", place: file.path)
+    if slots.contains(where: \.isRawKey) {
+      let file = try KeyFile.standard(forStore: SealedFileStore.identifier(at: path))
+      if Files.exists(file.path) {
+        return ChosenKey(file, name: "the key file \(file.path)", place: file.path)
+      }
     }
     if let key = slots.lazy.compactMap(\.serviceKey).first {
       return try KeyArgument.secretService(key).choose(keys.prompt)
@@ -131,9 +133,8 @@ package struct KeyFinder {
     var reason = "no key was given"
     // Without an identifier, the error that follows says what is wrong with the store.
     if slots.contains(where: \.isRawKey),
-      let identifier = try? SealedFileStore.identifier(at: path)
+      let file = try? KeyFile.standard(forStore: SealedFileStore.identifier(at: path)).path
     {
-      let file = KeyFile.standard(forStore: identifier).path
       reason += ", and the key file \(file) is not there"
       remedies.append(
         "put that file back from a backup"

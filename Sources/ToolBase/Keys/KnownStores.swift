@@ -11,11 +11,7 @@ package struct KnownStores {
   /// A path has at most 4,096 bytes.
   private static let largestByteCount = 8192
 
-  private let path: String
-
-  package init() {
-    path = "\(UserDirectory.data.path)/session-tools/known-stores"
-  }
+  package init() {}
 
   /// Finds the fingerprint that is known for a store.
   ///
@@ -62,15 +58,16 @@ package struct KnownStores {
   }
 
   private func directory(makingIfAbsent: Bool) throws(StoreError) -> PrivateDirectory? {
+    let path = "\(try UserDirectory.data.path)/session-tools/known-stores"
     let fileSystem = LinuxFileSystem()
-    do throws(SystemCallError) {
-      if makingIfAbsent {
-        try fileSystem.makeDirectories(path)
-      } else if try fileSystem.status(of: path, in: .workingDirectory) == nil {
-        return nil
+    if makingIfAbsent {
+      try fileSystem.makeDirectories(path)
+    } else {
+      do throws(SystemCallError) {
+        if try fileSystem.status(of: path, in: .workingDirectory) == nil { return nil }
+      } catch {
+        throw StoreError(error, path: path)
       }
-    } catch {
-      throw StoreError(error, path: path)
     }
     return try PrivateDirectory(path, .ownDirectory, followsLink: true, fileSystem: fileSystem)
   }

@@ -17,8 +17,9 @@ package struct JournalLocation {
   /// Whether the path is the default one.
   let isStandard: Bool
 
-  package init(path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration) {
-    self.path = path ?? Self.path(source.location, target.location)
+  package init(path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration
+  ) throws {
+    self.path = try path ?? Self.path(source.location, target.location)
     isStandard = path == nil
     self.timeout = timeout
     stores = [source.store, target.store]
@@ -27,18 +28,24 @@ package struct JournalLocation {
 
   /// Returns the default path: beside a sealed target, else beside a sealed source, else in the
   /// user's data directory.
-  private static func path(_ source: StoreLocation?, _ target: StoreLocation?) -> String {
+  private static func path(
+    _ source: StoreLocation?, _ target: StoreLocation?
+  ) throws(StoreError) -> String {
     for case .sealed(let path) in [target, source].compactMap(\.self) {
       return Self.path(beside: path)
     }
-    return pathOfServices
+    return try pathOfServices
   }
 
   /// Returns the default path for a migration to a sealed store, or from one.
   package static func path(beside store: String) -> String { "\(store).migration" }
 
   /// The default path for a migration between two collections of the Secret Service.
-  package static var pathOfServices: String { "\(UserDirectory.data.path)/session-tools/migration" }
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
+  package static var pathOfServices: String {
+    get throws(StoreError) { "\(try UserDirectory.data.path)/session-tools/migration" }
+  }
 
   /// Checks that a journal has no migration.
   ///

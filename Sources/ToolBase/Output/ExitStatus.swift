@@ -28,7 +28,7 @@ package enum ExitStatus: Int32, CaseIterable {
     case .wrongKey: "wrong key or passphrase, or not the expected store"
     case .damaged: "damaged"
     case .alreadyExists: "already exists"
-    case .unsafePermissions: "unsafe file permissions"
+    case .unsafePermissions: "owner or permissions: unsafe, or access denied"
     case .incomplete: "done, but for some items"
     case .loginNeeded: "login needed: not logged in, or the server no longer accepts the login"
     case .serverUnavailable: "server unavailable: try again later"
@@ -58,6 +58,7 @@ package enum ExitStatus: Int32, CaseIterable {
     StoreError.corrupt: .damaged,
     StoreError.alreadyExists: .alreadyExists,
     StoreError.unsafePermissions: .unsafePermissions,
+    StoreError.accessDenied: .unsafePermissions,
     StoreError.invalidName: .usage,
     StoreError.invalidKey: .usage,
   ]

@@ -167,6 +167,16 @@ package enum System {
     }
   }
 
+  /// Reads a file, into memory that is wiped; returns `nil` if there is more than the limit.
+  package static func readAll(
+    _ path: String, atMost largestByteCount: Int
+  ) throws(SystemCallError) -> SecretBytes? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    guard file >= 0 else { throw SystemCallError("open", errno) }
+    defer { close(file) }
+    return try readAll(file, atMost: largestByteCount)
+  }
+
   /// Reads to the end, into memory that is wiped; returns `nil` if there is more than the limit.
   package static func readAll(
     _ descriptor: Int32, atMost largestByteCount: Int
@@ -205,13 +215,6 @@ package enum System {
   static func columnCount(of descriptor: Int32) -> Int? {
     let count = Int(session_tools_column_count(descriptor))
     return count > 0 ? count : nil
-  }
-
-  /// Returns the type of the file system a path is on, as in statfs(2); `nil` if it is unknown.
-  package static func fileSystemType(of path: String) -> UInt32? {
-    var status = statfs()
-    guard unsafe statfs(path, &status) == 0 else { return nil }
-    return UInt32(truncatingIfNeeded: status.f_type)
   }
 
   // MARK: - The terminal

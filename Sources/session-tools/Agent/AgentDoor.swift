@@ -28,13 +28,9 @@ final class AgentDoor {
   /// - Throws: `unsafePermissions` if others can use the directory, `accessDenied`, `noSpace` or
   ///   `io`.
   static func open() throws(StoreError) -> AgentDoor? {
-    let path = KeyAgent.directoryPath
+    let path = try KeyAgent.directoryPath
     let fileSystem = LinuxFileSystem()
-    do throws(SystemCallError) {
-      try fileSystem.makeDirectories(path)
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    try fileSystem.makeDirectories(path)
     let directory = try PrivateDirectory(path, fileSystem: fileSystem)
     guard let lock = try Self.lock(in: directory) else { return nil }
     // An agent that was killed has left it: with the lock, it is certain that no agent uses it.

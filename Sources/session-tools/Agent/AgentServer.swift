@@ -87,7 +87,7 @@ struct AgentServer {
         serveConnections()
       }
     } catch {
-      throw StoreError(error, path: KeyAgent.directoryPath)
+      throw StoreError(error, path: try KeyAgent.directoryPath)
     }
   }
 

@@ -33,14 +33,14 @@ struct AgentStart {
         Thread.sleep(forTimeInterval: pause)
       case .full:
         throw StoreError(
-          .unavailable, store: KeyAgent.directoryPath,
+          .unavailable, store: try KeyAgent.directoryPath,
           reason: "the agent keeps \(KeptKeys.largestCount) keys already, or has no memory",
           remedy: "Run session-tools lock, which wipes all of them")
       default: return
       }
     }
     throw StoreError(
-      .timedOut, store: KeyAgent.directoryPath, reason: "the agent did not start in time",
+      .timedOut, store: try KeyAgent.directoryPath, reason: "the agent did not start in time",
       remedy: "Try again when the machine is less busy")
   }
 
@@ -55,7 +55,7 @@ struct AgentStart {
         // It has reported the reason, unless it was killed.
         guard status > 128 else { throw ExitCode(status) }
         throw StoreError(
-          .unavailable, store: KeyAgent.directoryPath,
+          .unavailable, store: try KeyAgent.directoryPath,
           reason: "the agent was ended by signal \(status - 128)")
       }
     }

@@ -26,7 +26,8 @@ struct KeyEnds {
         (error as? AuthenticationError)?.reason ?? (error as? StoreError)?.reason ?? "\(error)"
     }
     // Only this directory is removed with the last session of its user (file-hierarchy(7)).
-    if UserDirectory.runtime.path != "/run/user/\(CurrentProcess.user)" {
+    // What cannot be found is not that directory.
+    if (try? UserDirectory.runtime.path) != "/run/user/\(CurrentProcess.user)" {
       unreported.append("logout")
       reason = reason ?? "XDG_RUNTIME_DIR is not the directory of a login session"
     } else if keepsDirectoryAfterLogout {

@@ -1,3 +1,4 @@
+import SessionToolsBase
 import ToolBase
 
 /// The check of a store's file system: its durability, locks and permissions.
@@ -9,15 +10,16 @@ enum FileSystemCheck {
     0x0102_1994: "tmpfs", 0x8584_58F6: "ramfs",
     0x6969: "NFS", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB", 0x517B: "SMB", 0x0102_1997: "9P",
     0x00C3_6400: "Ceph", 0x6573_5546: "FUSE", 0x4D44: "FAT", 0x2011_BAB0: "exFAT",
+    0x7366_746E: "NTFS",
   ]
   private static let volatile: Set<UInt32> = [0x0102_1994, 0x8584_58F6]
   private static let remote: Set<UInt32> = [
     0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x517B, 0x0102_1997, 0x00C3_6400, 0x6573_5546,
   ]
-  private static let unowned: Set<UInt32> = [0x4D44, 0x2011_BAB0]
+  private static let unowned: Set<UInt32> = [0x4D44, 0x2011_BAB0, 0x7366_746E]
 
   static func check(_ path: String) -> Check? {
-    guard let type = System.fileSystemType(of: path) else { return nil }
+    guard let type = FileSystemType.of(path) else { return nil }
     let name = names[type] ?? "of type 0x\(String(type, radix: 16))"
     if volatile.contains(type) {
       return .note("file system", "\(name): its contents are lost at a restart")

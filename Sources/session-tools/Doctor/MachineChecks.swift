@@ -1,12 +1,35 @@
 import SealedStore
+import SessionToolsBase
 import ToolBase
 
 /// The checks of the machine, which any store depends on.
 enum MachineChecks {
   static func all() -> [Check] {
     [.ok("libsodium", "version \(KeyMemory.libraryVersion)"), keyMemory, coreDumps]
-      + [KeyEnds.find().check]
+      + [homeDirectory, notifications, KeyEnds.find().check].compactMap(\.self)
       + SecurityKeyChecks.all()
+  }
+
+  /// The problem that there is no place for keychains and key files; `nil` if there is one.
+  private static var homeDirectory: Check? {
+    do throws(StoreError) {
+      _ = try UserDirectory.data.path
+      return nil
+    } catch {
+      return .problem("home directory", error.reason, remedy: error.remedy, ExitStatus(error.code))
+    }
+  }
+
+  /// A note that changes by other programs are found late; `nil` where the kernel reports them.
+  private static var notifications: Check? {
+    do throws(StoreError) {
+      _ = try DirectoryNotifications("/")
+      return nil
+    } catch {
+      return .note(
+        "changes", "\(error.reason); programs find each other's changes up to 2 s later",
+        remedy: error.remedy)
+    }
   }
 
   private static var keyMemory: Check {

@@ -15,7 +15,9 @@ enum MigrationCheck {
   ///   - key: The key that opened it, which opens the journal as well.
   /// - Returns: The note.
   static func check(_ store: SealedFileStore, _ path: String, _ key: any KeySource) -> Check? {
-    check(JournalLocation.path(beside: path), key, [try? store.identity(): path])
+    check(key, [try? store.identity(): path]) { () throws(StoreError) in
+      JournalLocation.path(beside: path)
+    }
   }
 
   /// Returns a note about the migration between two collections of the Secret Service; `nil`
@@ -24,14 +26,15 @@ enum MigrationCheck {
     var options = SecretServiceStore.Options()
     options.timeout = timeout
     let key = SecretServiceKey("migration").with(options)
-    return check(JournalLocation.pathOfServices, key, [:])
+    return check(key, [:]) { () throws(StoreError) in try JournalLocation.pathOfServices }
   }
 
   /// The paths are those of stores whose identities are known.
   private static func check(
-    _ path: String, _ key: any KeySource, _ paths: [String?: String]
+    _ key: any KeySource, _ paths: [String?: String], at path: () throws(StoreError) -> String
   ) -> Check? {
     do throws(StoreError) {
+      let path = try path()
       guard try SealedFileStore.exists(at: path) else { return nil }
       let journal = try SealedFileStore.open(
         at: path, key: key, options: SealedFileStore.Options(lockTimeout: .seconds(2)))

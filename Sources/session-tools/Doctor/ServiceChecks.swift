@@ -85,7 +85,9 @@ struct ServiceChecks {
 
   /// The keyrings without a password, which gnome-keyring writes as plain text.
   private var plainKeyrings: [Check] {
-    let directory = "\(UserDirectory.data.path)/keyrings"
+    // The machine's checks report a home directory that cannot be found.
+    guard let data = try? UserDirectory.data.path else { return [] }
+    let directory = "\(data)/keyrings"
     return Files.names(in: directory).sorted().filter { $0.hasSuffix(".keyring") }.compactMap {
       name in
       let path = "\(directory)/\(name)"

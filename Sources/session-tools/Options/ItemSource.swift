@@ -57,11 +57,11 @@ enum ItemSource {
     }
     switch kind {
     case "libsecret-file":
-      self = .libsecretFile(path: rest.isEmpty ? LibsecretFile.standardPath : rest)
+      self = .libsecretFile(path: try rest.isEmpty ? LibsecretFile.standardPath : rest)
     case "pass":
-      self = .passwordStore(path: rest.isEmpty ? PasswordStore.standardPath : rest)
+      self = .passwordStore(path: try rest.isEmpty ? PasswordStore.standardPath : rest)
     case "keyring-file":
-      self = .keyringFile(path: rest.isEmpty ? KeyringFile.standardPath : rest)
+      self = .keyringFile(path: try rest.isEmpty ? KeyringFile.standardPath : rest)
     default:
       guard let format = DocumentFormat(rawValue: String(kind)) else {
         self = .store(try StoreLocation(argument, kinds: Self.kinds))
@@ -179,10 +179,9 @@ enum ItemSource {
   }
 
   private static func keyringFile(_ path: String) throws -> any MigratableStore {
-    if !Files.exists(path), path == KeyringFile.standardPath,
-      Files.exists(KeyringFile.encryptedPath)
-    {
-      throw KeyringFile.encrypted(KeyringFile.encryptedPath)
+    if !Files.exists(path), path == (try? KeyringFile.standardPath) {
+      let encrypted = try KeyringFile.encryptedPath
+      if Files.exists(encrypted) { throw KeyringFile.encrypted(encrypted) }
     }
     return try KeyringFile.items(
       Files.read(path, atMost: DocumentFormat.largestByteCount), name: path)
@@ -191,9 +190,9 @@ enum ItemSource {
   /// Mentions the files of Python's keyring, which has no other place on a machine without a
   /// desktop.
   private static func sayWhereElseKeyringKeepsItems() {
-    guard
-      let path = [KeyringFile.standardPath, KeyringFile.encryptedPath].first(where: Files.exists)
-    else { return }
+    // Without a home directory, keyring has no such file either.
+    let paths = [try? KeyringFile.standardPath, try? KeyringFile.encryptedPath]
+    guard let path = paths.compactMap(\.self).first(where: Files.exists) else { return }
     StandardError.say(
       "session-tools: python-keyring: is what keyring keeps in the Secret Service; for its file "
         + "\(path), give keyring-file:\(path.shellQuoted)")

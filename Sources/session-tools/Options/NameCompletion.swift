@@ -62,7 +62,7 @@ enum NameCompletion {
     if let file {
       key = KeyFile(file)
     } else {
-      key = KeyFile.standard(forStore: try SealedFileStore.identifier(at: path))
+      key = try KeyFile.standard(forStore: try SealedFileStore.identifier(at: path))
     }
     let store = try SealedFileStore.open(
       at: path, key: key, options: SealedFileStore.Options(lockTimeout: .seconds(timeout)))
@@ -131,8 +131,9 @@ private struct CompletedLine {
   /// While the line is incomplete, its first word may be a store or a name: it is taken for a store
   /// if it leads to one.
   var store: String? {
-    if let named = options["--store"] { return Settings.expandingHome(in: named) }
-    let first = words.first.map { Settings.expandingHome(in: $0) }
+    // Completion stays silent about what is wrong.
+    if let named = options["--store"] { return try? Settings.expandingHome(in: named) }
+    let first = words.first.flatMap { try? Settings.expandingHome(in: $0) }
     return first.flatMap { Files.isDirectory($0) || $0.hasPrefix("sealed:") ? $0 : nil }
   }
 }

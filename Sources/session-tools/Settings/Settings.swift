@@ -19,7 +19,7 @@ enum Settings {
       throw Failure(
         .usage,
         "no store is named; give it with --store, in \(storeVariable), or as store = PATH in "
-          + SettingsFile.path)
+          + SettingsFile.shownPath)
     }
     return location
   }
@@ -33,7 +33,7 @@ enum Settings {
     if let value = ProcessInfo.processInfo.environment[storeVariable], !value.isEmpty {
       (text, origin) = (value, storeVariable)
     } else if let entry = try SettingsFile.read().store {
-      (text, origin) = (entry.value, "\(SettingsFile.path), line \(entry.line)")
+      (text, origin) = (entry.value, "\(SettingsFile.shownPath), line \(entry.line)")
     } else {
       return nil
     }
@@ -53,7 +53,7 @@ enum Settings {
       throw Failure(
         .usage,
         "no service is named; give it with --service, or as service = NAME in "
-          + SettingsFile.path)
+          + SettingsFile.shownPath)
     }
     return entry.value
   }
@@ -62,7 +62,7 @@ enum Settings {
   private static func location(_ text: String, from source: String) throws -> StoreLocation {
     let location: StoreLocation
     do {
-      location = try StoreLocation(expandingHome(in: text))
+      location = try StoreLocation(try expandingHome(in: text))
     } catch let error as ValidationError {
       throw Failure(.usage, "\(source): \(error.message)")
     }
@@ -76,9 +76,10 @@ enum Settings {
   }
 
   /// Replaces `~/` at the start, where no shell has done so.
-  static func expandingHome(in text: String) -> String {
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
+  static func expandingHome(in text: String) throws(StoreError) -> String {
     guard text.hasPrefix("~/") else { return text }
-    let home = UserDirectory.home(environment: ProcessInfo.processInfo.environment)
-    return home + text.dropFirst()
+    return try UserDirectory.home() + text.dropFirst()
   }
 }

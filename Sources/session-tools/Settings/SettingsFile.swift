@@ -21,14 +21,20 @@ struct SettingsFile {
   private(set) var service: Entry?
 
   /// The path of the current user's file.
-  static var path: String { "\(UserDirectory.configuration.path)/session-tools/config" }
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
+  static var path: String {
+    get throws(StoreError) { "\(try UserDirectory.configuration.path)/session-tools/config" }
+  }
+  /// The path for people, who may have to set a variable first.
+  static var shownPath: String { (try? path) ?? "$XDG_CONFIG_HOME/session-tools/config" }
 
   /// Reads the current user's file; there may be no file.
   ///
   /// - Throws: `unsafePermissions` if another user could have written it, `accessDenied` or `io`,
   ///   and a usage failure that names the line of a mistake.
   static func read() throws -> SettingsFile {
-    let path = path
+    let path = try path
     guard Files.exists(path) else { return SettingsFile() }
     return try SettingsFile(text(at: path), path: path)
   }

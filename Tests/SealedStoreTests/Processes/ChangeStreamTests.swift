@@ -41,6 +41,29 @@ import Testing
     #expect(value == secret("value"))
   }
 
+  @Test func `changes by others arrive while the user has no notifications left, with a notice`()
+    async throws
+  {
+    // The real limit, in a user namespace of its own.
+    let none = "echo 0 > /proc/sys/user/max_inotify_instances; exec \"$@\""
+    let watching = try Worker(
+      arguments: ["watch-changes", scratch.path, scratch.writeKeyFile()],
+      under: ["unshare", "-Ur", "sh", "-c", none, "sh"])
+    #expect(watching.line() == "ready")
+    #expect(
+      watching.line() == "Changes by other processes are reported up to 2 s later, because the "
+        + "kernel gives no notifications of changes: all that fs.inotify.max_user_instances "
+        + "allows are in use.")
+    for item in ["first", "second"] {
+      try await store.put(secret("1"), for: name(item))
+      #expect(watching.line() == "changed [\"\(item)\"]")
+    }
+    // A store that cannot be followed is reported once, not at each look.
+    try scratch.flip("mark", at: 20)
+    #expect(watching.line() == "resynchronize")
+    #expect(watching.lines(for: .seconds(5)) == [])
+  }
+
   @Test func `all streams of a store report the same changes`() async throws {
     let streams = (0..<3).map { _ in store.changes() }
     try await store.put(secret("1"), for: name("a"))

@@ -12,6 +12,16 @@ func listenAlone() throws -> Never {
   tell(changes, count: 1)
 }
 
+/// Prints the changes of a store and its notices until the input ends:
+/// `watch-changes DIRECTORY KEYFILE`.
+func watchChanges() throws -> Never {
+  let store = try SealedFileStore.open(
+    at: argument(1), key: KeyFile(argument(2)),
+    options: SealedFileStore.Options(onNotice: { say("\($0)") }))
+  let changes = store.changes()
+  tell(changes, count: .max, afterwards: "ready")
+}
+
 /// Locks a store, restores the files from before its last change, unlocks it, stores an item, and
 /// prints the events that follow when the system gives no notifications:
 /// `listen-to-older DIRECTORY KEYFILE NAME`.
@@ -52,7 +62,10 @@ private func changesWithoutNotifications(
 }
 
 /// Prints the given number of events, and exits.
-private func tell(_ changes: AsyncStream<StoreEvent>, count: Int) -> Never {
+private func tell(
+  _ changes: AsyncStream<StoreEvent>, count: Int, afterwards beginning: String? = nil
+) -> Never {
+  if let beginning { say(beginning) }
   Task {
     for await event in changes.prefix(count) {
       if case .changed(let keys) = event { say("changed \(keys.map(\.identifier))") }

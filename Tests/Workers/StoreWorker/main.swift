@@ -58,6 +58,7 @@ do {
   case "rewrite": try rewriteUntilInputEnds()
   case "churn": try churn()
   case "watch": try watchUntilInputEnds()
+  case "watch-changes": try watchChanges()
   case "listen-alone": try listenAlone()
   case "listen-to-older": try listenToOlder()
   case "standard-key": try makeStandardKey()

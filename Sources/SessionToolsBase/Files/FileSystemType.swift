@@ -1,0 +1,22 @@
+import CLinux
+
+/// The type of the file system that a path is on, as in statfs(2) and linux/magic.h.
+package enum FileSystemType {
+  /// FAT, exFAT, NTFS, CIFS and SMB, 9P (the drives of Windows in WSL), and FUSE, which may be any
+  /// of them.
+  private static let withoutModes: Set<UInt32> = [
+    0x4D44, 0x2011_BAB0, 0x7366_746E, 0xFF53_4D42, 0xFE53_4D42, 0x517B, 0x0102_1997, 0x6573_5546,
+  ]
+
+  /// Returns the type; `nil` if it is unknown.
+  package static func of(_ path: String) -> UInt32? {
+    var status = statfs()
+    guard unsafe statfs(path, &status) == 0 else { return nil }
+    return UInt32(truncatingIfNeeded: status.f_type)
+  }
+
+  /// Returns whether chmod may have no effect on a file.
+  static func mayIgnoreModes(_ path: String) -> Bool {
+    of(path).map(withoutModes.contains) ?? false
+  }
+}
