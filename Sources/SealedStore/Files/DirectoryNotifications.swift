@@ -14,18 +14,20 @@ package final class DirectoryNotifications: Sendable {
   package init(_ path: String) throws(StoreError) {
     descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else {
-      throw Self.refusal(errno, limit: "max_user_instances", path)
+      throw Self.refusal(errno, limit: "max_user_instances", raisedTo: 8192, path)
     }
     let events = UInt32(
       IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR)
     guard unsafe inotify_add_watch(descriptor, path, events) >= 0 else {
       // deinit closes the descriptor: it runs because all properties are initialized.
-      throw Self.refusal(errno, limit: "max_user_watches", path)
+      throw Self.refusal(errno, limit: "max_user_watches", raisedTo: 1 << 20, path)
     }
   }
 
   /// - Parameter limit: The limit that the call counts against, of those in inotify(7).
-  private static func refusal(_ error: Int32, limit: String, _ path: String) -> StoreError {
+  private static func refusal(
+    _ error: Int32, limit: String, raisedTo number: Int, _ path: String
+  ) -> StoreError {
     // EMFILE also stands for the process's own limit of files.
     let isLimit = error == ENOSPC || (error == EMFILE && hasDescriptor)
     let cause =
@@ -33,7 +35,7 @@ package final class DirectoryNotifications: Sendable {
       ? "all that fs.inotify.\(limit) allows are in use" : CurrentProcess.message(for: error)
     return StoreError(
       .unavailable, store: path, reason: "the kernel gives no notifications of changes: \(cause)",
-      remedy: isLimit ? "Raise the limit: sudo sysctl fs.inotify.\(limit)=1048576" : nil,
+      remedy: isLimit ? "Raise the limit: sudo sysctl fs.inotify.\(limit)=\(number)" : nil,
       errno: error)
   }
 

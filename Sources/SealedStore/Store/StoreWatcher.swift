@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 public import SessionToolsBase
 import Synchronization
 
@@ -26,15 +27,16 @@ extension SealedFileStore {
 final class StoreWatcher: Sendable {
   /// How often to look at a store without notifications, and after how many looks to ask for them
   /// again.
-  private static let pollInterval = DispatchTimeInterval.seconds(2)
+  private static let pollInterval = 2.0
   private static let pollsBetweenTries = 30
 
   let observers = Observers()
 
   private struct State {
-    var source: (any DispatchSourceProtocol)?
+    var source: (any DispatchSourceRead)?
+    /// Whether a thread looks at the store, because there are no notifications.
+    var isPolled = false
     var seen: Place?
-    var pollCount = 0
   }
 
   /// The end of the changes that were reported to the observers.
@@ -58,7 +60,7 @@ final class StoreWatcher: Sendable {
     state.withLock { state in
       let isFirst = observers.isEmpty
       let stream = observers.stream(of: keys)
-      if state.source == nil { state.source = source(of: store) }
+      if state.source == nil, !state.isPolled { watch(store, &state) }
       // Earlier observers must still receive the changes since the place that there is. A locked or
       // damaged store has no place yet: the first event resynchronizes.
       if isFirst { state.seen = try? store.currentPlace() }
@@ -66,13 +68,14 @@ final class StoreWatcher: Sendable {
     }
   }
 
-  private func source(of store: SealedFileStore) -> any DispatchSourceProtocol {
+  private func watch(_ store: SealedFileStore, _ state: inout State) {
     do throws(StoreError) {
-      return source(of: store, try Self.notifications(of: store))
+      state.source = source(of: store, try Self.notifications(of: store))
     } catch {
       // Not here, where this object is locked.
       queue.async { [weak store] in store?.options.onNotice?(.changesPolled(error.reason)) }
-      return poll(store)
+      state.isPolled = true
+      poll(store)
     }
   }
 
@@ -86,7 +89,7 @@ final class StoreWatcher: Sendable {
 
   private func source(
     of store: SealedFileStore, _ notifications: DirectoryNotifications
-  ) -> any DispatchSourceProtocol {
+  ) -> any DispatchSourceRead {
     let source = DispatchSource.makeReadSource(
       fileDescriptor: notifications.descriptor, queue: queue)
     source.setEventHandler { [weak self, weak store] in
@@ -101,39 +104,38 @@ final class StoreWatcher: Sendable {
   }
 
   /// Looks at a store from time to time, until there are notifications.
-  private func poll(_ store: SealedFileStore) -> any DispatchSourceProtocol {
-    let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(
-      deadline: .now() + Self.pollInterval, repeating: Self.pollInterval,
-      leeway: .milliseconds(200))
-    timer.setEventHandler { [weak self, weak store] in
-      guard let self, let store else { return }
-      self.tellChanges(of: store, isPoll: true)
-      self.watchAgain(store)
+  ///
+  /// A timer would need a descriptor, and the process may have none left.
+  private func poll(_ store: SealedFileStore) {
+    Thread.detachNewThread { [weak self, weak store] in
+      for count in 1... {
+        Thread.sleep(forTimeInterval: Self.pollInterval)
+        guard let self, let store, self.state.withLock({ $0.isPolled }) else { return }
+        let hasNotifications = count % Self.pollsBetweenTries == 0 && self.watchAgain(store)
+        self.queue.sync { self.tellChanges(of: store, isPoll: true) }
+        if hasNotifications { return }
+      }
     }
-    timer.activate()
-    return timer
   }
 
-  private func watchAgain(_ store: SealedFileStore) {
-    let isDue = state.withLock { state in
-      state.pollCount += 1
-      return state.pollCount % Self.pollsBetweenTries == 0
-    }
+  private func watchAgain(_ store: SealedFileStore) -> Bool {
     // It is tried again later.
-    guard isDue, let notifications = try? Self.notifications(of: store) else { return }
+    guard let notifications = try? Self.notifications(of: store) else { return false }
     state.withLock { state in
       // The streams may have ended meanwhile.
-      guard let timer = state.source else { return }
-      timer.cancel()
+      guard state.isPolled else { return }
+      state.isPolled = false
       state.source = source(of: store, notifications)
     }
-    tellChanges(of: store, isPoll: true)
+    return true
   }
 
   /// Ends all streams.
   func stop() {
-    let source = state.withLock { $0.source.take() }
+    let source = state.withLock { state in
+      state.isPolled = false
+      return state.source.take()
+    }
     source?.cancel()
     observers.finish()
   }

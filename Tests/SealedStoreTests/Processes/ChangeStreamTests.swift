@@ -49,11 +49,10 @@ import Testing
     let watching = try Worker(
       arguments: ["watch-changes", scratch.path, scratch.writeKeyFile()],
       under: ["unshare", "-Ur", "sh", "-c", none, "sh"])
-    #expect(watching.line() == "ready")
-    #expect(
-      watching.line() == "Changes by other processes are reported up to 2 s later, because the "
-        + "kernel gives no notifications of changes: all that fs.inotify.max_user_instances "
-        + "allows are in use.")
+    let notice =
+      "Changes by other processes are reported up to 2 s later, because the kernel gives no "
+      + "notifications of changes: all that fs.inotify.max_user_instances allows are in use."
+    #expect(Set([watching.line(), watching.line()]) == ["ready", notice])
     for item in ["first", "second"] {
       try await store.put(secret("1"), for: name(item))
       #expect(watching.line() == "changed [\"\(item)\"]")
