@@ -76,4 +76,57 @@ import Testing
       try UserDirectory.data.path(environment: ["HOME": "/h", "XDG_DATA_HOME": "d"])
         == "/h/.local/share")
   }
+
+  /// In a process of another user, who has no account.
+  @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+  func `a home that cannot be found is an error that names the variables`() async {
+    await #expect(processExitsWith: .success) {
+      #expect(setuid(54_321) == 0)
+      for environment in [[:], ["HOME": ""], ["HOME": "ada"]] {
+        let error = await expectFailure(StoreError.unavailable) {
+          _ = try UserDirectory.data.path(environment: environment)
+        }
+        #expect(
+          error?.reason == "HOME is not set to an absolute path, and user 54321 has none in the "
+            + "user database")
+        #expect(error?.remedy == "Set HOME or XDG_DATA_HOME to a directory of your own")
+      }
+      let given = try UserDirectory.data.path(environment: ["XDG_DATA_HOME": "/d"])
+      #expect(given == "/d")
+    }
+  }
+
+  @Test(.enabled(if: getuid() == 0, "only root can make another user's directory"))
+  func `nothing is made in another user's place`() throws {
+    let directory = try TemporaryDirectory()
+    let home = directory["ada"]
+    try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
+    #expect(unsafe chown(home, 12_345, 12_345) == 0)
+    let error = expectFailure(StoreError.unsafePermissions) {
+      try LinuxFileSystem().makeDirectories("\(home)/.local/share/session-tools")
+    }
+    #expect(
+      error?.reason == "\(home) belongs to another user (user 12345): nothing was made there")
+    #expect(
+      error?.remedy
+        == "\(home) belongs to user 12345: run as that user, or choose another place")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home).isEmpty)
+    // What is there already belongs to that user as well: chown would take it away.
+    let store = "\(home)/store"
+    try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: false)
+    #expect(unsafe chown(store, 12_345, 12_345) == 0)
+    let refusal = expectFailure(StoreError.unsafePermissions) {
+      _ = try PrivateDirectory(store, isOneThing: true, fileSystem: LinuxFileSystem())
+    }
+    #expect(refusal?.remedy?.contains("chown") == false)
+    #expect(refusal?.remedy?.contains("run as that user") == true)
+    // Restored by root into the user's own directory, it is the user's to take.
+    let restored = directory["restored"]
+    try FileManager.default.createDirectory(atPath: restored, withIntermediateDirectories: false)
+    #expect(unsafe chown(restored, 12_345, 12_345) == 0)
+    let foreign = expectFailure(StoreError.unsafePermissions) {
+      _ = try PrivateDirectory(restored, isOneThing: true, fileSystem: LinuxFileSystem())
+    }
+    #expect(foreign?.remedy?.contains("chown -R 0 ") == true)
+  }
 }

@@ -40,6 +40,27 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
+  /// In a process of another user, who has no account.
+  @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+  func `without a home directory no one is signed out`() async {
+    await #expect(processExitsWith: .success) {
+      #expect(setuid(54_321) == 0)
+      for name in ["HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] { _ = unsafe unsetenv(name) }
+      let session = UserSession<User>(
+        container: container(KeychainContainerConfig(keychainName: "com.example.mail")),
+        storageIdentifier: "user", notificationPoster: nil)
+      for home in [nil, "", "."] {
+        if let home { _ = unsafe setenv("HOME", home, 1) }
+        guard case .unavailable(let error) = session.state else {
+          Issue.record("\(session.state)")
+          return
+        }
+        #expect((error as? StoreError)?.remedy?.hasPrefix("Set HOME or XDG_DATA_HOME") == true)
+        #expect(throws: (any Error).self) { try session.didLogIn(User(name: "Ada")) }
+      }
+    }
+  }
+
   @Test func `only the user can access the store and its key file`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home in

@@ -7,6 +7,7 @@ import ToolBase
 /// secrets are protected.
 struct ServiceChecks {
   private let store: SecretServiceStore
+  private let files = KeyringFiles()
   /// Whether a store depends on the collection; otherwise a missing part is only a note.
   private let isNeeded: Bool
 
@@ -22,7 +23,7 @@ struct ServiceChecks {
     if let problem = SharedLibrary.secret.problem {
       return [found("libsecret cannot be loaded: \(problem)", remedy: SharedLibrary.secret.remedy)]
     }
-    return [service] + plainKeyrings
+    return [service] + files.checks
       + [backend, MigrationCheck.checkServices(timeout: .seconds(5))].compactMap(\.self)
   }
 
@@ -52,7 +53,7 @@ struct ServiceChecks {
       return found(
         "\(program) has no "
           + (store.collection.name.map { "collection '\($0)'" } ?? "default collection"),
-        remedy: program.howToMakeCollection)
+        remedy: howToMakeCollection(in: program))
     case .locked:
       return found(
         "\(try program): the collection is locked",
@@ -64,6 +65,20 @@ struct ServiceChecks {
       }
       let count = try store.keys(in: nil).count
       return .ok(Self.name, "\(program): unlocked, \(Size.count(count, "item")) of this library")
+    }
+  }
+
+  /// How a person makes a collection in a provider, without replacing it with another.
+  private func howToMakeCollection(in program: ProviderProgram) -> String {
+    switch program {
+    case .gnomeKeyring:
+      store.collection.name == nil
+        ? files.rejectedDefault?.howToMend ?? files.howToMakeDefault : "seahorse"
+    case .keePassXC:
+      "keepassxc, and choose the group that Secret Service Integration exposes in the settings of "
+        + "a database"
+    case .kWallet: "kwalletmanager5, and make a wallet there; then log in again"
+    case .other(let name): "make one in the window of \(name)"
     }
   }
 
@@ -83,23 +98,6 @@ struct ServiceChecks {
       : .note(Self.name, finding, remedy: remedy)
   }
 
-  /// The keyrings without a password, which gnome-keyring writes as plain text.
-  private var plainKeyrings: [Check] {
-    // The machine's checks report a home directory that cannot be found.
-    guard let data = try? UserDirectory.data.path else { return [] }
-    let directory = "\(data)/keyrings"
-    return Files.names(in: directory).sorted().filter { $0.hasSuffix(".keyring") }.compactMap {
-      name in
-      let path = "\(directory)/\(name)"
-      guard let file = FileHandle(forReadingAtPath: path),
-        let start = try? file.read(upToCount: 9), start == Data("[keyring]".utf8)
-      else { return nil }
-      return .problem(
-        "keyring", "\(path) has no password: its secrets are plain text",
-        remedy: "seahorse, and give the keyring a password", .failure)
-    }
-  }
-
   /// A note about `SECRET_BACKEND`, which redirects other programs that use libsecret; this library
   /// ignores it.
   private var backend: Check? {
@@ -109,22 +107,6 @@ struct ServiceChecks {
       "secret backend",
       "SECRET_BACKEND=\(backend) redirects other programs; session-tools uses the service",
       remedy: "unset SECRET_BACKEND")
-  }
-}
-
-extension ProviderProgram {
-  /// How a person makes a collection in this provider, without replacing it with another.
-  fileprivate var howToMakeCollection: String {
-    switch self {
-    case .gnomeKeyring:
-      "seahorse, or gnome-keyring-daemon --replace --unlock --components=secrets, which reads a "
-        + "password from standard input"
-    case .keePassXC:
-      "keepassxc, and choose the group that Secret Service Integration exposes in the settings of "
-        + "a database"
-    case .kWallet: "kwalletmanager5, and make a wallet there; then log in again"
-    case .other(let name): "make one in the window of \(name)"
-    }
   }
 }
 
