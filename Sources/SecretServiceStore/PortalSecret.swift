@@ -50,6 +50,7 @@ package struct PortalSecret: Sendable {
   ///
   /// - Returns: 16 to 4,096 bytes.
   /// - Throws: `promptDismissed`; `unavailable` when there is no portal, or it gives no secret;
+  ///   `accessDenied` when it refuses this app;
   ///   `timedOut`, `cancelled`; `invalidKey` for a secret of another length.
   package func retrieve() async throws(StoreError) -> SecretBytes {
     let secret: SecretBytes
@@ -129,6 +130,11 @@ package struct PortalSecret: Sendable {
         remedy: "Unlock the keyring, then try again", underlying: error)
     case .cancelled:
       StoreError(.cancelled, store: Self.name, reason: "the task was cancelled")
+    case .remote("org.freedesktop.portal.Error.NotAllowed"):
+      StoreError(
+        .accessDenied, store: Self.name, reason: "the portal refuses this app: \(error.message)",
+        remedy: "Look for the cause in its journal: journalctl --user -u xdg-desktop-portal",
+        underlying: error)
     case .disconnected, .remote:
       StoreError(
         .unavailable, store: Self.name, reason: "the portal cannot be used: \(error.message)",

@@ -4,10 +4,17 @@ package import StoreMigration
 
 /// The output about a migration, planned or done, for a person or a program.
 package struct MigrationOutput {
-  package let format: JSONOption
+  /// What was done, in words.
+  package enum Work {
+    case migration, export
+  }
 
-  package init(format: JSONOption) {
+  package let format: JSONOption
+  private let work: Work
+
+  package init(format: JSONOption, of work: Work = .migration) {
     self.format = format
+    self.work = work
   }
 
   /// Runs a step that Ctrl-C stops cleanly, and then reports how to continue.
@@ -138,9 +145,11 @@ package struct MigrationOutput {
         try table.add([Omission.outcome] + omission.columns + [omission.reason])
       }
       try table.write()
-      try StandardOutput.write(Self.summary(of: report) + "\n")
-      StandardError.say("before: \(report.before.description)")
-      StandardError.say("now: \(report.after.description)")
+      try StandardOutput.write(summary(of: report) + "\n")
+      // An archive is a copy: the store stays as it is.
+      let (before, after) = work == .export ? ("store", "archive") : ("before", "now")
+      StandardError.say("\(before): \(report.before.description)")
+      StandardError.say("\(after): \(report.after.description)")
     }
     if let damage = report.damage {
       StandardError.complain("the source is damaged: \(damage)")
@@ -151,10 +160,11 @@ package struct MigrationOutput {
     guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
   }
 
-  private static func summary(of report: MigrationReport) -> String {
+  private func summary(of report: MigrationReport) -> String {
     let count = report.migratedCount
     let (same, replaced) = (report.sameCount, report.replacedCount)
-    return "\(Size.count(count, "item")) migrated and compared, \(report.failedCount) failed"
+    let verb = work == .export ? "exported" : "migrated"
+    return "\(Size.count(count, "item")) \(verb) and compared, \(report.failedCount) failed"
       + (report.omittedCount > 0 ? ", \(report.omittedCount) left out" : "")
       // Where all are new there is nothing to tell them from.
       + (same + replaced > 0

@@ -72,12 +72,28 @@ struct ExportCommand: ParsableCommand {
     guard Files.exists(archive.parentPath) else {
       throw Failure(.unavailable, "\(archive): the directory above it does not exist")
     }
-    let source = try opening.openForMigration()
+    let source = try openedStore()
     if plaintext {
       try exportPlain(source)
     } else {
       try exportSealed(source)
     }
+  }
+
+  /// Opens the store; a passphrase that does not may be meant for the archive.
+  private func openedStore() throws -> MigratedStore {
+    do {
+      return try opening.openForMigration()
+    } catch let error as StoreError where error.code == .wrongKey && isForArchive {
+      throw StoreError(
+        error.code, store: error.store, reason: error.reason,
+        remedy: [error.remedy, "For the archive, give --archive-passphrase-file"]
+          .compactMap(\.self).joined(separator: ". "))
+    }
+  }
+
+  private var isForArchive: Bool {
+    !plaintext && passphrase == nil && opening.key.argument?.isPassphrase == true
   }
 
   private func exportSealed(_ source: MigratedStore) throws {
@@ -94,11 +110,11 @@ struct ExportCommand: ParsableCommand {
       let report = try MigrationOutput.copy(from: source, to: target, options)
       if report.hasNoItems, !report.isComplete {
         StandardError.complain("no archive was made")
-        try MigrationOutput(format: format).tell(report)
+        try MigrationOutput(format: format, of: .export).tell(report)
       }
       try FileManager.default.moveItem(atPath: partial, toPath: archive)
       try Files.synchronize(archive.parentPath)
-      try MigrationOutput(format: format).tell(report)
+      try MigrationOutput(format: format, of: .export).tell(report)
     } catch {
       // This process made it a moment ago, under a name that no other process knows.
       try? FileManager.default.removeItem(atPath: partial)

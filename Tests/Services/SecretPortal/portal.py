@@ -129,6 +129,14 @@ class Portal(dbus.service.Object):
             case "error":
                 os.close(descriptor)
                 fail(dbus.DBusException("no", name="org.freedesktop.portal.Error.Failed"))
+            case "not-allowed":
+                os.close(descriptor)
+                fail(
+                    dbus.DBusException(
+                        "Failed to open file bwrapinfo.json",
+                        name="org.freedesktop.portal.Error.NotAllowed",
+                    )
+                )
             case "die":
                 write(descriptor, SECRET)
                 answer(path)
