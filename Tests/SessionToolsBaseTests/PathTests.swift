@@ -96,6 +96,22 @@ import Testing
     }
   }
 
+  /// As in OpenShift, whose users have no account and the group of root.
+  @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+  func `a home that a group shares is used`() async {
+    await #expect(processExitsWith: .success) {
+      let directory = try TemporaryDirectory()
+      #expect(unsafe chmod(directory.path, 0o755) == 0)
+      let home = directory["app"]
+      try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
+      #expect(unsafe chown(home, 1001, 0) == 0 && chmod(home, 0o770) == 0)
+      #expect(setuid(54_321) == 0)
+      try LinuxFileSystem().makeDirectories("\(home)/.local/share")
+      var made = stat()
+      #expect(unsafe stat("\(home)/.local/share", &made) == 0 && made.st_uid == 54_321)
+    }
+  }
+
   @Test(.enabled(if: getuid() == 0, "only root can make another user's directory"))
   func `nothing is made in another user's place`() throws {
     let directory = try TemporaryDirectory()

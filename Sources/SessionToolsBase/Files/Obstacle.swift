@@ -24,10 +24,17 @@ struct Obstacle {
     self.path = seen
     owner = found.st_uid
     mode = found.st_mode
-    variable = ["XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"]
+    variable = Self.variable(to: path, environment: environment)
+  }
+
+  /// Returns the variable that leads to a path, if one does.
+  static func variable(
+    to path: String, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> String? {
+    ["XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"]
       .first { name in
         guard let place = environment[name], place.hasPrefix("/") else { return false }
-        return path == place || path.hasPrefix("\(place)/")
+        return path == place || path.hasPrefix(place.hasSuffix("/") ? place : "\(place)/")
       }
   }
 

@@ -26,7 +26,9 @@ extension StoreError {
       case EROFS:
         (
           StoreError.accessDenied,
-          "Its file system is mounted read-only: mount it for writing, or choose another place"
+          "Its file system is mounted read-only: mount it for writing, or "
+            + (Obstacle.variable(to: path).map { "set \($0), which leads there, to another place" }
+              ?? "choose another place")
         )
       case ELOOP:
         (

@@ -72,13 +72,14 @@ package enum UserDirectory: Sendable {
 extension FileSystem {
   /// Creates a directory of this user, and the missing ones above it, for this user alone.
   ///
-  /// The new names are durable when it returns. Nothing is made in another user's place: root with
-  /// the environment of a user (`sudo -E`) would lock that user out.
+  /// The new names are durable when it returns. Root makes nothing in another user's place: with
+  /// the environment of a user (`sudo -E`), it would lock that user out. Others make what they may:
+  /// a container's home may belong to its image's user, and be shared by a group (OpenShift).
   ///
-  /// - Throws: `unsafePermissions` if the nearest directory that exists belongs to another user, or
-  ///   its file system keeps no permissions, `accessDenied`, `noSpace` or `io`.
+  /// - Throws: `unsafePermissions` if the nearest directory that exists is another user's, or its
+  ///   file system keeps no permissions, `accessDenied`, `noSpace` or `io`.
   package func makeDirectories(_ path: String) throws(StoreError) {
-    if let nearest = Obstacle(on: path), nearest.isAnotherUsers {
+    if CurrentProcess.user == 0, let nearest = Obstacle(on: path), nearest.isAnotherUsers {
       throw nearest.refusal(toMake: path)
     }
     var prefix = path.hasPrefix("/") ? "" : "."
