@@ -57,7 +57,7 @@ package struct AccessRule: Sendable {
       remedy =
         Self.isOwn((directory ?? path).parentPath)
         ? "Run as that user, or run \(command)"
-        : Obstacle(on: path)?.remedy ?? "Run as that user"
+        : "Run as that user"
     } else if status.permissions & forbidden != 0 {
       reason =
         "others may \(forbidden == 0o022 ? "" : "read or ")write it "

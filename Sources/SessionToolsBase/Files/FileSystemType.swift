@@ -15,6 +15,13 @@ package enum FileSystemType {
     return UInt32(truncatingIfNeeded: status.f_type)
   }
 
+  /// Returns whether the file system is mounted read-only at a path.
+  package static func isReadOnly(_ path: String) -> Bool {
+    var status = statfs()
+    // ST_RDONLY.
+    return unsafe statfs(path, &status) == 0 && status.f_flags & 1 != 0
+  }
+
   /// Returns whether chmod may have no effect on a file.
   static func mayIgnoreModes(_ path: String) -> Bool {
     of(path).map(withoutModes.contains) ?? false

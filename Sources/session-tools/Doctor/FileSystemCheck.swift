@@ -21,6 +21,9 @@ enum FileSystemCheck {
   static func check(_ path: String) -> Check? {
     guard let type = FileSystemType.of(path) else { return nil }
     let name = names[type] ?? "of type 0x\(String(type, radix: 16))"
+    if FileSystemType.isReadOnly(path) {
+      return .note("file system", "\(name), mounted read-only: the store can be read, not changed")
+    }
     if volatile.contains(type) {
       return .note("file system", "\(name): its contents are lost at a restart")
     }
