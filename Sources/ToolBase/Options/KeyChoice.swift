@@ -34,6 +34,12 @@ extension KeyChoice {
       + (passphrase ? ["--passphrase"] : []) + (securityKey ? ["--security-key"] : [])
   }
 
+  /// Returns a command for a store, with the key that was given.
+  package func command(_ name: String, _ store: String) -> String {
+    let options = words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
+    return (["session-tools", name, store.shellQuoted] + options).joined(separator: " ")
+  }
+
   /// The key that was given, if any.
   package var argument: KeyArgument? { arguments.first }
 

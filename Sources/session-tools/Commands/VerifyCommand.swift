@@ -44,7 +44,7 @@ struct VerifyCommand: ParsableCommand {
       throw StoreError(
         .corrupt, store: store.path, reason: "the store is damaged",
         remedy: report.isRepairable
-          ? "Make a copy of its directory, then run session-tools repair \(store.path.shellQuoted)"
+          ? "Make a copy of its directory, then run \(opening.key.command("repair", store.path))"
           : "Put its directory back from a backup; there is nothing left to repair")
     }
   }

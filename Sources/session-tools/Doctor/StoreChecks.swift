@@ -39,19 +39,10 @@ struct StoreChecks {
       let file = "\(path)/\(name)"
       // A file that cannot be examined is reported when the store is opened.
       guard let found = try? fileSystem.status(of: file, in: .workingDirectory) else { continue }
-      if found.kind != .regular {
-        return .problem(
-          "permissions", "\(file) is not a regular file", remedy: nil, .unsafePermissions)
-      }
-      if found.owner != CurrentProcess.user {
-        return .problem(
-          "permissions", "\(file) belongs to another user (id \(found.owner))",
-          remedy: "chown -R \(CurrentProcess.user) \(path.shellQuoted)", .unsafePermissions)
-      }
-      if found.permissions & 0o077 != 0 {
-        return .problem(
-          "permissions", "others may read or write \(file) (mode \(found.permissions.octal))",
-          remedy: "chmod -R go= \(path.shellQuoted)", .unsafePermissions)
+      do throws(StoreError) {
+        try AccessRule.soleFile.check(found, path: file, within: path)
+      } catch {
+        return .problem("permissions", error)
       }
     }
     if let parent = ExposedParent(above: path, fileSystem: fileSystem) {
@@ -140,8 +131,7 @@ struct StoreChecks {
           ? .problem(
             finding.part.name, finding.description,
             remedy: report.isRepairable
-              ? "cp -a \(path.shellQuoted) \("\(path).copy".shellQuoted) && session-tools repair "
-                + path.shellQuoted
+              ? "cp -a \(path.shellQuoted) \("\(path).copy".shellQuoted) && " + key.command("repair", path)
               : "Put the store's directory back from a backup", .damaged)
           : .note(finding.part.name, finding.description)
       } + [journal(report)]
@@ -157,7 +147,7 @@ struct StoreChecks {
     // A store compacts itself when more than half is unused; this is for those who want it sooner.
     guard dead > 1 << 20, dead > live / 2 else { return .ok("journal size", finding) }
     return .note(
-      "journal size", finding, remedy: "session-tools compact \(path.shellQuoted)")
+      "journal size", finding, remedy: key.command("compact", path))
   }
 }
 
