@@ -52,9 +52,11 @@ import Testing
     }
     let denied = SystemCallError("open", EACCES)
     let error = StoreError(denied, path: "\(other)/absent/file")
-    let owner = getuid() == 0 ? "user 12345" : "root"
     #expect(
-      error.remedy == "\(other) belongs to \(owner): run as that user, or choose another place")
+      error.remedy
+        == (getuid() == 0
+          ? "\(other) belongs to user 12345: run as that user, or choose another place"
+          : "\(other) belongs to root: choose another place"))
     let own = StoreError(denied, path: directory["absent"])
     #expect(own.remedy?.hasPrefix("\(directory.path) is your own, and its mode allows it") == true)
     let readOnly = StoreError(SystemCallError("open", EROFS), path: "/x")
@@ -66,7 +68,8 @@ import Testing
     #expect(try UserDirectory.data.path(environment: home) == "/h/.local/share")
     #expect(try UserDirectory.state.path(environment: home) == "/h/.local/state")
     #expect(try UserDirectory.runtime.path(environment: home) == "/h/.local/state")
-    #expect(try UserDirectory.data.path(environment: ["HOME": "/h", "XDG_DATA_HOME": "/d"]) == "/d")
+    #expect(
+      try UserDirectory.data.path(environment: ["HOME": "/h", "XDG_DATA_HOME": "/d"]) == "/d")
     #expect(try UserDirectory.runtime.path(environment: ["XDG_RUNTIME_DIR": "/r"]) == "/r")
     // Paths that are not absolute are ignored.
     let database = try UserDirectory.data.path(environment: [:])

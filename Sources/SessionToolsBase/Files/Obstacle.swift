@@ -10,6 +10,8 @@ struct Obstacle {
   private let mode: UInt32
   /// The variable that leads there.
   private let variable: String?
+  /// Whether the user database leads there, because no variable does.
+  private let isInHome: Bool
 
   /// Finds it; `nil` if nothing of the path can be seen.
   init?(on path: String, environment: [String: String] = ProcessInfo.processInfo.environment) {
@@ -25,6 +27,9 @@ struct Obstacle {
     owner = found.st_uid
     mode = found.st_mode
     variable = Self.variable(to: path, environment: environment)
+    // What cannot be found out does not lead anywhere.
+    let home = (try? CurrentProcess.home(ofUser: CurrentProcess.user)) ?? nil
+    isInHome = environment["HOME"] == nil && home.map { path.hasPrefix("\($0)/") } ?? false
   }
 
   /// Returns the variable that leads to a path, if one does.
@@ -64,10 +69,13 @@ struct Obstacle {
   /// What to do about it, for people.
   var remedy: String {
     guard owner == CurrentProcess.user else {
-      let place = variable.map { "set \($0) to a directory of your own" } ?? "choose another place"
-      let way = isSudos ? "run without sudo, or with sudo -H" : "run as that user, or \(place)"
-      return "\(path) belongs to \(ownerName)\(variable.map { ", and \($0) leads there" } ?? ""): "
-        + way
+      let leads = variable.map { ", and \($0) leads there" } ?? ""
+      if isSudos {
+        return "\(path) belongs to \(ownerName)\(leads): run without sudo, or with sudo -H"
+      }
+      // No one is sent to root for this.
+      let user = owner == 0 ? "" : "run as that user, or "
+      return "\(path) belongs to \(ownerName)\(leads): \(user)\(otherPlace)"
     }
     let needed: UInt32 = mode & S_IFMT == S_IFDIR ? 0o700 : 0o600
     guard mode & needed == needed else {
@@ -75,6 +83,14 @@ struct Obstacle {
     }
     return "\(path) is your own, and its mode allows it: find out what else forbids it, such as "
       + "AppArmor, SELinux or a sandbox"
+  }
+
+  private var otherPlace: String {
+    guard let variable else {
+      return isInHome ? "set HOME to a directory of your own" : "choose another place"
+    }
+    return "set \(variable) to a directory of your own"
+      + (variable == "HOME" ? "" : ", or unset it")
   }
 
   private var ownerName: String { CurrentProcess.name(ofUser: owner) ?? "user \(owner)" }
