@@ -63,7 +63,9 @@ import Testing
     while true {
       let child = try start(words + (hasBegun ? ["--resume"] : []))
       if killCount < Self.killCount {
-        while child.isRunning, !files.fileExists(atPath: stage.tool[journal]) { usleep(1000) }
+        try blockingWait(until: "the journal is there") {
+          !child.isRunning || files.fileExists(atPath: stage.tool[journal])
+        }
         usleep(UInt32.random(in: 0..<longestPause))
         child.kill()
       }

@@ -87,7 +87,9 @@ import Testing
     disk.setRule { call in
       guard call.kind == .open, call.name == "journal.next" else { return nil }
       hasBegun.withLock { $0 = true }
-      while !mayCompact.value { Thread.sleep(forTimeInterval: 0.001) }
+      #expect(throws: Never.self) {
+        try blockingWait(until: "it may compact") { mayCompact.value }
+      }
       return nil
     }
     let value = SecretBytes([UInt8](repeating: 7, count: 9 << 20))
@@ -178,7 +180,7 @@ import Testing
         #expect(throws: StoreError.self) { try store.put("2", as: "item") }
         isRefused.signal()
       }.start()
-      while disk.count(.lock) == 0 { Thread.sleep(forTimeInterval: 0.001) }
+      try blockingWait(until: "the other thread waits") { disk.count(.lock) > 0 }
     }
     Thread {
       store.lock()

@@ -52,12 +52,17 @@ import Testing
         isFirst = false
         return true
       }
-      if holds { while others.value.count < count || !areAsleep(others.value) { sched_yield() } }
+      guard holds else { return rule?(call) }
+      #expect(throws: Never.self) {
+        try blockingWait(until: "all wait") {
+          others.value.count == count && areAsleep(others.value)
+        }
+      }
       return rule?(call)
     }
     try inThreads(count + 1) { thread in
       if thread == 0 { return try store.put("first", as: "first") }
-      while isFirst.value { sched_yield() }
+      try blockingWait(until: "the first change is at its sync") { !isFirst.value }
       let this = try KernelThread.current()
       others.withLock { $0.append(this) }
       try body(thread)

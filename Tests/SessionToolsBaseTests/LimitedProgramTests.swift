@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import TestSupport
 import Testing
 
 /// Programs that write too much output or errors, take too long or do not end.
@@ -48,9 +49,7 @@ import Testing
       return
     }
     // The whole group was killed; the kernel may take a moment for it.
-    let end = ContinuousClock.now + .seconds(30)
-    while Self.isRunning(mark), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.01) }
-    #expect(!Self.isRunning(mark))
+    try blockingWait(until: "no process is left") { !Self.isRunning(mark) }
   }
 
   private static func isRunning(_ mark: String) -> Bool {

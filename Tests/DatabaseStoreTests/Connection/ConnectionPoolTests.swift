@@ -112,7 +112,9 @@ import Testing
     try await onThreads(3) { _ in
       try pool.withConnection(until: later) { connection throws(DatabaseFailure) in
         processes.withLock { $0.append(connection.serverProcess ?? 0) }
-        while processes.withLock({ $0.count }) < 3 { usleep(1000) }
+        #expect(throws: Never.self) {
+          try blockingWait(until: "all are connected") { processes.withLock { $0.count } == 3 }
+        }
       }
     }
     for process in processes.withLock({ $0 }) {

@@ -47,14 +47,15 @@ struct Fleet: Sendable {
     var environment = DatabaseEnvironment()
     environment.leaseDuration = leaseDuration
     // To open it may take longer on a busy machine than an operation may take afterwards.
-    for _ in 0..<100 {
+    var wait = Wait()
+    repeat {
       do throws(StoreError) {
         return try SealedDatabaseStore.open(
           address ?? self.address, key: key, options: options, environment: environment)
       } catch {
         guard error.code == .timedOut else { throw error }
       }
-    }
+    } while !wait.isOver()
     throw NeverHappened(what: "the store is opened")
   }
 

@@ -8,12 +8,12 @@ extension FileHandle {
   func line() async throws -> String? {
     // Reading blocks, and the pool has few threads.
     try await onThread { [self] in
-      let end = ContinuousClock.now + patience
+      var wait = Wait()
       var line = Data()
       while true {
         var waiting = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&waiting, 1, 1000) > 0 else {
-          guard ContinuousClock.now < end else { throw NeverHappened(what: "a line") }
+          guard !wait.isOver() else { throw NeverHappened(what: "a line") }
           continue
         }
         guard let byte = try read(upToCount: 1), !byte.isEmpty else { return nil }

@@ -57,16 +57,19 @@ final class PolkitAgent: Sendable {
 
   init(_ arguments: [String], under prefix: [String]) async throws {
     let pipe = try ClosedPipe()
+    let complaints = try CapturedText()
     let command =
       prefix + ["/usr/bin/python3", "\(SourceDirectory.path)/Tests/Services/PolkitAgent/agent.py"]
       + arguments
     child = try Child(
       command[0], Array(command.dropFirst()),
       environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
-      output: pipe.writer.fileDescriptor)
+      output: pipe.writer.fileDescriptor, errors: complaints.writer.fileDescriptor)
     try pipe.writer.close()
     output = pipe.reader
-    guard try await line() == "ready" else { throw NeverHappened(what: "an agent") }
+    guard try await line() == "ready" else {
+      throw NeverHappened(what: "an agent is ready; it said: \(complaints.text)")
+    }
   }
 
   deinit {

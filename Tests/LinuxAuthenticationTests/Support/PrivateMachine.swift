@@ -61,7 +61,7 @@ final class PrivateMachine: Sendable {
     let daemon = try accounts.daemon(program, arguments)
     let connection = try await DBusConnection.open(address: address, timeout: patience)
     try await wait(until: "\(name) is there") {
-      guard daemon.isRunning else { throw NeverHappened(what: "\(program) keeps running") }
+      try daemon.requireRunning(program)
       return try await connection.owner(of: name, until: Deadline(in: patience)) != nil
     }
     return daemon

@@ -49,7 +49,8 @@ import Testing
       var answers = sides.map { answer($0, call, draws) }
       // A process that another test starts keeps the descriptors that were closed here, and their
       // locks, until its program begins.
-      for _ in 0..<10_000 where answers == ["false", "true"] {
+      var wait = Wait()
+      while answers == ["false", "true"], !wait.isOver() {
         Thread.sleep(forTimeInterval: 0.001)
         answers[0] = answer(sides[0], call, draws)
       }

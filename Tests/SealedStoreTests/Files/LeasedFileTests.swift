@@ -19,10 +19,10 @@ import Testing
     signal(SIGIO, SIG_IGN)
     let file = try #require(FileHandle(forReadingAtPath: scratch.file(name)))
     // A program that another test starts right now may still have the store's descriptors.
-    let end = ContinuousClock.now + patience
-    while fcntl(file.fileDescriptor, Self.setLease, F_RDLCK) != 0 {
-      try #require(errno == EAGAIN && ContinuousClock.now < end)
-      usleep(1000)
+    try blockingWait(until: "the lease is granted") {
+      if fcntl(file.fileDescriptor, Self.setLease, F_RDLCK) == 0 { return true }
+      try #require(errno == EAGAIN)
+      return false
     }
     try inThreads(2) { number in
       if number == 0 {

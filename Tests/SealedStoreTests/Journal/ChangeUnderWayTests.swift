@@ -62,7 +62,7 @@ import Testing
       return nil
     }
     try store.put("two", as: "k1")
-    while !isOpen.value { Thread.sleep(forTimeInterval: 0.001) }
+    try blockingWait(until: "the store is open") { isOpen.value }
   }
 
   @Test func `opening uses the mark of a change while the next is written behind it`() throws {

@@ -190,7 +190,7 @@ import Testing
     let content = RawKey.random()
     try inThreads(2) { number in
       if number == 0 { return try SecretFile.create(path, content: content, fileSystem: disk) }
-      while !FileManager.default.fileExists(atPath: path) { usleep(100) }
+      try blockingWait(until: "it is there") { FileManager.default.fileExists(atPath: path) }
       #expect(try Data(contentsOf: URL(filePath: path)).count == 32)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.place) == ["key file"])

@@ -200,7 +200,9 @@ import Testing
       FaultyFileSystem.before(.synchronize, "mark") {
         // Locking waits for the compaction, which uses the keys.
         Thread { store.lock() }.start()
-        while !store.isLocked { Thread.sleep(forTimeInterval: 0.001) }
+        #expect(throws: Never.self) {
+          try blockingWait(until: "the store is locked") { store.isLocked }
+        }
         mayGoOn.signal()
         let isTooEarly = isUnlocked.wait(timeout: .now() + 0.2) == .success
         #expect(!isTooEarly)

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 
 /// A record of events from any threads, in order.
 final class Recorder<Element: Sendable>: Sendable {
@@ -13,14 +14,8 @@ final class Recorder<Element: Sendable>: Sendable {
 
 /// Waits until a condition holds; only for work that is already under way.
 ///
-/// The limit is a number of checks, not a time: if other tests keep all threads busy, the work gets
-/// its turns as this function does.
 func waitUntil(_ condition: @Sendable () async -> Bool) async throws {
-  for _ in 0..<30_000 {
-    if await condition() { return }
-    try await Task.sleep(for: .milliseconds(2))
-  }
-  throw NeverHappened()
+  try await wait(until: "the condition holds", condition)
 }
 
 struct NeverHappened: Error {}

@@ -93,7 +93,9 @@ import Testing
     let stage = try Stage(delay: 3)
     let (worker, output) = try stage.start("crowd-end", users: 200)
     #expect(String(decoding: output.reader.availableData, as: UTF8.self) == "asked\n")
-    while try (stage.answer("/counts") as Counts).received < 100 { usleep(10_000) }
+    try blockingWait(until: "100 requests are there") {
+      try (stage.answer("/counts") as Counts).received >= 100
+    }
     worker.kill(SIGTERM)
     #expect(String(decoding: output.reader.availableData, as: UTF8.self) == "ended\n")
     #expect(worker.waitUntilExit() == 0)

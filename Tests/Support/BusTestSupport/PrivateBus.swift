@@ -137,7 +137,7 @@ package final class PrivateBus: Sendable {
       program, arguments, environment: self.environment.merging(environment) { $1 })
     let connection = try await connect()
     try await wait(until: "\(name) is there") {
-      guard daemon.isRunning else { throw NeverHappened(what: "\(program) keeps running") }
+      try daemon.requireRunning(program)
       return try await connection.owner(of: name, until: Deadline(in: patience)) != nil
     }
     return daemon

@@ -38,15 +38,18 @@ package final class AuthlibServer: Sendable {
       throw Failure(reason: "start the tests with Tests/run, which installs Authlib and Flask")
     }
     output = try ClosedPipe()
+    let complaints = try CapturedText()
     process = try Child(
       "/usr/bin/python3", ["\(SourceDirectory.path)/Tests/Services/AuthorizationServer/server.py"],
       environment: environment.merging(
         ["PYTHONPATH": packages, "PYTHONDONTWRITEBYTECODE": "1"]) { $1 },
-      output: output.writer.fileDescriptor)
+      output: output.writer.fileDescriptor, errors: complaints.writer.fileDescriptor)
     try output.writer.close()
     let line = output.reader.availableData
     address = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)
-    guard address.hasPrefix("http") else { throw Failure(reason: "the server did not start") }
+    guard address.hasPrefix("http") else {
+      throw Failure(reason: "the server did not start: \(complaints.text)")
+    }
   }
 
   deinit {

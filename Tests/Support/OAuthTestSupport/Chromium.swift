@@ -39,12 +39,15 @@ package final class Chromium: Sendable {
     directory = try TemporaryDirectory()
     input = try ClosedPipe()
     output = try ClosedPipe()
+    let complaints = try CapturedText()
     process = try Child(
       "/usr/bin/python3", [Self.program, "serve"], environment: Self.environment(directory),
-      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor)
+      input: input.reader.fileDescriptor, output: output.writer.fileDescriptor,
+      errors: complaints.writer.fileDescriptor)
     try output.writer.close()
     guard output.reader.availableData.starts(with: Data("ready".utf8)) else {
-      throw Failure(reason: "start the tests with Tests/run, which installs Chromium")
+      throw Failure(
+        reason: "Chromium, which Tests/run installs, did not start: \(complaints.text)")
     }
   }
 

@@ -3,6 +3,7 @@ package import Foundation
 /// A program that runs until it is ended, at the latest with the test.
 package final class Daemon: Sendable {
   private let child: Child
+  private let complaints: CapturedText
 
   /// Starts the program, with a text as its standard input.
   package init(
@@ -12,9 +13,10 @@ package final class Daemon: Sendable {
     // The text fits into the pipe, so this does not block.
     try pipe.writer.write(contentsOf: Data(input.utf8))
     try pipe.writer.close()
+    complaints = try CapturedText()
     child = try Child(
       program, arguments, environment: environment,
-      input: pipe.reader.fileDescriptor)
+      input: pipe.reader.fileDescriptor, errors: complaints.writer.fileDescriptor)
     try pipe.reader.close()
   }
 
@@ -24,6 +26,14 @@ package final class Daemon: Sendable {
   }
 
   package var isRunning: Bool { child.isRunning }
+
+  /// Throws what the program wrote to its standard error if it has ended.
+  package func requireRunning(_ name: String) throws {
+    if !isRunning { throw NeverHappened(what: "\(name) keeps running; it said: \(complaint)") }
+  }
+
+  /// What it has written to its standard error.
+  package var complaint: String { complaints.text }
 
   package func signal(_ signal: Int32) { child.kill(signal) }
 
@@ -60,25 +70,20 @@ package enum Program {
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws -> Outcome {
     // Files, because a pipe that is not read yet would block the writer.
-    let captured = try TemporaryDirectory()
-    let files = try ["output", "complaint"].map { name in
-      _ = FileManager.default.createFile(atPath: captured[name], contents: nil)
-      return try FileHandle(forWritingTo: URL(filePath: captured[name]))
-    }
+    let (output, complaints) = (try CapturedText(), try CapturedText())
     let child = try Child(
       "/usr/bin/env", command, environment: environment, in: directory,
-      output: files[0].fileDescriptor, errors: files[1].fileDescriptor)
+      output: output.writer.fileDescriptor, errors: complaints.writer.fileDescriptor)
     let status = child.waitUntilExit()
-    let complaint = try Data(contentsOf: URL(filePath: captured["complaint"]))
-    return Outcome(
-      output: try Data(contentsOf: URL(filePath: captured["output"])),
-      complaint: String(decoding: complaint, as: UTF8.self), status: status)
+    return Outcome(output: output.data, complaint: complaints.text, status: status)
   }
 
   package struct Failure: Error {
     package let program: String
     package let status: Int32
     package let output: String
+    /// What it wrote to its standard error.
+    package let complaint: String
   }
 
   /// Runs a program until it exits.
@@ -94,17 +99,20 @@ package enum Program {
       let (standardInput, standardOutput) = (try ClosedPipe(), try ClosedPipe())
       try standardInput.writer.write(contentsOf: Data(input.utf8))
       try standardInput.writer.close()
+      // A file, because a process that outlives the program would keep a pipe open.
+      let complaints = try CapturedText()
       let child = try Child(
         program, arguments, environment: environment,
         input: standardInput.reader.fileDescriptor,
-        output: standardOutput.writer.fileDescriptor)
+        output: standardOutput.writer.fileDescriptor, errors: complaints.writer.fileDescriptor)
       try standardInput.reader.close()
       try standardOutput.writer.close()
       let written = try standardOutput.reader.readToEnd() ?? Data()
       let output = String(decoding: written, as: UTF8.self)
       let status = child.waitUntilExit()
       guard status == 0 else {
-        throw Failure(program: program, status: status, output: output)
+        throw Failure(
+          program: program, status: status, output: output, complaint: complaints.text)
       }
       return output
     }

@@ -83,13 +83,13 @@ package final class PseudoTerminal {
   /// - Returns: `false` if the process ends without it or takes more than five minutes.
   package func shows(_ text: String) -> Bool {
     let wanted = Array(text.utf8)
-    let deadline = Date(timeIntervalSinceNow: 300)
+    var wait = Wait()
     while true {
       if let end = Self.end(of: wanted, in: unread) {
         unread.removeFirst(end)
         return true
       }
-      guard Date() < deadline, read(timeout: 100) else { return false }
+      guard !wait.isOver(), read(timeout: 100) else { return false }
     }
   }
 
@@ -114,9 +114,9 @@ package final class PseudoTerminal {
   ///
   /// - Returns: The exit status, or 128 plus the number of the signal, as in shells.
   package func end() -> Int32 {
-    let deadline = Date(timeIntervalSinceNow: 300)
+    var wait = Wait()
     while read(timeout: 100) {
-      if Date() > deadline { kill(process, SIGKILL) }
+      if wait.isOver() { kill(process, SIGKILL) }
     }
     var status: Int32 = 0
     unsafe waitpid(process, &status, 0)
