@@ -63,12 +63,13 @@ let package = Package(
     .target(
       name: "SecurityKeys",
       dependencies: ["CFIDO2", "SealedStore", "SessionAuthentication", "SessionToolsBase"]),
-    .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
+    // Without pkg-config: PAM and libcurl need no flags, and Debian 13's descriptions of both lead to
+    // warnings.
+    .systemLibrary(name: "CPAM"),
     .target(
       name: "LinuxAuthentication",
       dependencies: ["CPAM", "DBus", "SessionAuthentication", "SessionToolsBase"]),
-    .systemLibrary(
-      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CCurl"),
     .target(
       name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
     .systemLibrary(name: "CGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),

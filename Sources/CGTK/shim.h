@@ -68,12 +68,21 @@ static inline void session_tools_set_hidden_from_accessibility(
   }
 }
 
+/* GTK 4.12 has a new name for this, and deprecates the old one. */
+static inline void session_tools_load_style(GtkCssProvider *provider, const char *style) {
+#if GTK_CHECK_VERSION(4, 12, 0)
+  gtk_css_provider_load_from_string(provider, style);
+#else
+  gtk_css_provider_load_from_data(provider, style, -1);
+#endif
+}
+
 /* Gives a widget a style that precedes all others, those of the person's theme included. GTK has no
    other way to give one to a single widget. */
 static inline void session_tools_set_style(GtkWidget *widget, const char *style) {
   GtkCssProvider *provider = gtk_css_provider_new();
+  session_tools_load_style(provider, style);
   G_GNUC_BEGIN_IGNORE_DEPRECATIONS
-  gtk_css_provider_load_from_data(provider, style, -1);
   gtk_style_context_add_provider(
       gtk_widget_get_style_context(widget), GTK_STYLE_PROVIDER(provider), G_MAXUINT);
   G_GNUC_END_IGNORE_DEPRECATIONS

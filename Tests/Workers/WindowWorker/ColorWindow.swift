@@ -16,8 +16,8 @@ import Foundation
   init(_ color: String) {
     self.color = color
     let style = unsafe gtk_css_provider_new()
-    unsafe gtk_css_provider_load_from_data(
-      style, ".red { background: #ff0000; } .yellow, tooltip { background: #ffff00; }", -1)
+    unsafe session_tools_load_style(
+      style, ".red { background: #ff0000; } .yellow, tooltip { background: #ffff00; }")
     unsafe gtk_style_context_add_provider_for_display(
       gdk_display_get_default(), OpaquePointer(style), 600)
     unsafe builder = gtk_builder_new_from_string(Self.description(color), -1)
@@ -162,7 +162,7 @@ import Foundation
   /// Changes the size of all text, and so the place of everything.
   func setTextSize(_ size: String) {
     let style = unsafe gtk_css_provider_new()
-    unsafe gtk_css_provider_load_from_data(style, "* { font-size: \(size); }", -1)
+    unsafe session_tools_load_style(style, "* { font-size: \(size); }")
     unsafe gtk_style_context_add_provider_for_display(
       gtk_widget_get_display(widget), OpaquePointer(style), 600)
     unsafe g_object_unref(UnsafeMutableRawPointer(style))
@@ -171,7 +171,7 @@ import Foundation
   /// Adds a style for all widgets, which precedes the program's own, as a person's style does.
   func setStyle(_ text: String) {
     let style = unsafe gtk_css_provider_new()
-    unsafe gtk_css_provider_load_from_data(style, text, -1)
+    unsafe session_tools_load_style(style, text)
     unsafe gtk_style_context_add_provider_for_display(
       gtk_widget_get_display(widget), OpaquePointer(style), 800)
     unsafe g_object_unref(UnsafeMutableRawPointer(style))
@@ -188,6 +188,11 @@ import Foundation
   func destroy() { unsafe gtk_window_destroy(window) }
   func openMenu() {
     unsafe gtk_menu_button_popup(object("menu").map { OpaquePointer($0) })
+  }
+  /// Gives the focus to the entry, and leaves its selection as it is.
+  func focusEntry() {
+    let entry = unsafe object("entry")?.assumingMemoryBound(to: GtkWidget.self)
+    unsafe session_tools_return_focus(window, gtk_widget_get_first_child(entry))
   }
   /// Opens a yellow surface that does not close by itself.
   func openPanel() {
