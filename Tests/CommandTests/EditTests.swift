@@ -31,7 +31,9 @@ import Testing
     terminal.type("x\u{18}")
     #expect(terminal.shows("Save modified buffer"))
     terminal.type("y")
-    #expect(terminal.shows("File Name to Write"))
+    // The question has other words in nano 8 than in nano 7.
+    #expect(terminal.shows("Write"))
+    #expect(terminal.shows("/proc/self/fd/"))
     terminal.type("\r")
     #expect(terminal.end() == 0)
     #expect(try value == "xgeheim")

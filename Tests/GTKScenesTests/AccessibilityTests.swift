@@ -30,7 +30,7 @@ import Testing
     // All by the keyboard, and each button is scrolled to where it can be seen. After the last one
     // comes the first.
     let entry = "password text 'Passphrase:'"
-    let (refuse, confirm) = ("push button 'Not now'", "push button 'Continue'")
+    let (refuse, confirm) = ("button 'Not now'", "button 'Continue'")
     for (next, modifiers) in [
       (refuse, []), (confirm, []), (entry, []), (confirm, ["shift"]), (refuse, ["shift"]),
     ] {
@@ -46,7 +46,7 @@ import Testing
     try await desktop.press("Escape")
     try await worker.wait(for: "asked userCancel")
     try await wait(until: "the unlock button has the focus") {
-      try await reader.objects().contains("push button 'Unlock' focused")
+      try await reader.objects().contains("button 'Unlock' focused")
     }
     try await desktop.press("Return")
     try await worker.wait(for: "gate evaluating red")

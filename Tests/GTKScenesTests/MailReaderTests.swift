@@ -95,7 +95,7 @@ import WebLogin
     try await reader.press("Unlock")
     try await unlock()
     try await wait(until: "signing out is offered") {
-      try await reader.objects().contains("push button 'Sign Out'")
+      try await reader.objects().contains("button 'Sign Out'")
     }
     try await reader.press("Sign Out")
     try await mail.wait(for: "Signed out")

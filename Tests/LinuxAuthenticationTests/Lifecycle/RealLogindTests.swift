@@ -25,7 +25,8 @@ import Testing
     }
     session mail root WORKER events
     until systemd-inhibit --list --no-legend | grep -q AuthenticationWorker; do sleep 0.02; done
-    id=$(loginctl --no-legend | awk '{ print $1 }')
+    # Since systemd 257 there is also the session of the user's own systemd, without a seat.
+    id=$(loginctl --no-legend | awk '$4 == "seat0" { print $1 }')
     own=/org/freedesktop/login1/session/$id
     hint() {
       busctl call org.freedesktop.login1 "$own" org.freedesktop.login1.Session "Set$1Hint" b "$2"

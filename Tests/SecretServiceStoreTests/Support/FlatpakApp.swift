@@ -23,25 +23,33 @@ final class FlatpakApp: Sendable {
     name = identifier
     try FileManager.default.createDirectory(
       atPath: bus[identifier], withIntermediateDirectories: false)
+    let instance = UInt32.random(in: 0 ... .max)
+    // Where Flatpak keeps what bubblewrap reports of the sandbox; newer portals read it.
+    let reports = bus["runtime/.flatpak/\(instance)"]
+    try FileManager.default.createDirectory(atPath: reports, withIntermediateDirectories: true)
     try """
     [Application]
     name=\(identifier)
 
     [Instance]
-    instance-id=1
+    instance-id=\(instance)
 
     """.write(toFile: bus["\(identifier)/info"], atomically: false, encoding: .utf8)
     let socket = bus["\(identifier)/bus"]
     let talking = (["org.freedesktop.portal.*"] + talkNames).map { "--talk=\($0)" }
     // The portal looks for the file in the sandbox of the process at the other end of the
     // connection, which is the proxy.
-    proxy = try Daemon(
-      "/usr/bin/bwrap",
-      try Self.sandbox(bus["\(identifier)/info"], writable: bus["home/.."])
+    let sandbox = try Self.sandbox(bus["\(identifier)/info"], writable: bus["home/.."])
+    let reporting = "exec 3> \"$0\"; exec /usr/bin/bwrap --info-fd 3 \"$@\""
+    let proxy = try Daemon(
+      "/bin/sh",
+      ["-c", reporting, "\(reports)/bwrapinfo.json"] + sandbox
         + ["/usr/bin/xdg-dbus-proxy", bus.address, socket, "--filter"] + talking,
       environment: bus.environment)
+    self.proxy = proxy
     try await wait(until: "the proxy is there") {
-      FileManager.default.fileExists(atPath: socket)
+      try proxy.requireRunning("the proxy")
+      return FileManager.default.fileExists(atPath: socket)
     }
   }
 

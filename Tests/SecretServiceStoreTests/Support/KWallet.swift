@@ -17,7 +17,11 @@ final class KWallet: Sendable {
     case locked
   }
 
-  private static let program = "/usr/bin/kwalletd5"
+  /// Debian 12 has the program of KDE's version 5, Debian 13 that of version 6, which also takes the
+  /// name of the older one on the bus.
+  private static let program =
+    FileManager.default.isExecutableFile(atPath: "/usr/bin/kwalletd6")
+    ? "/usr/bin/kwalletd6" : "/usr/bin/kwalletd5"
   private static let name = "org.kde.kwalletd5"
   private static let wallet = "kdewallet"
 

@@ -95,9 +95,13 @@ final class KeePassXC: Sendable {
     let directory = bus["config/keepassxc"]
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: true)
+    // 2.7.10 crashes when it shows the panel of a database that it opens by --pw-stdin.
     let settings = """
       [General]
       AutoSaveAfterEveryChange=\(saves)
+
+      [GUI]
+      HidePreviewPanel=true
 
       [FdoSecrets]
       Enabled=true

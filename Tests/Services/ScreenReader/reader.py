@@ -23,6 +23,11 @@ def objects(item):
     return [item] + [below for child in children if child for below in objects(child)]
 
 
+def role_of(item):
+    """Returns the name of the role, which for buttons was "push button" before AT-SPI 2.56."""
+    return "button" if item.get_role() == Atspi.Role.PUSH_BUTTON else item.get_role_name()
+
+
 def name_of(item):
     """Returns the name, or else that of the object's label."""
     labels = [
@@ -35,7 +40,7 @@ def name_of(item):
 
 def is_inside(item):
     window = item
-    while window.get_role_name() not in ("frame", "window"):
+    while role_of(window) not in ("frame", "window"):
         window = window.get_parent()
     inner, outer = (
         found.get_component_iface().get_extents(Atspi.CoordType.WINDOW) for found in (item, window)
@@ -62,10 +67,10 @@ def read(program, act=None, name=None):
         lines = []
         for item in found:
             focus = item.get_state_set().contains(Atspi.StateType.FOCUSED)
-            parts = [item.get_role_name(), repr(name_of(item))] + ["focused"] * focus
+            parts = [role_of(item), repr(name_of(item))] + ["focused"] * focus
             lines.append(" ".join(parts))
         return lines, None
-    buttons = [item for item in found if item.get_role_name() == "push button"]
+    buttons = [item for item in found if role_of(item) == "button"]
     button = next((item for item in buttons if item.get_name() == name), None)
     if button is None:
         sys.exit(f"there is no button {name!r}")

@@ -114,6 +114,7 @@ final class Worker: @unchecked Sendable {
     case "style": window?.setStyle(words.dropFirst(2).joined(separator: " "))
     case "place": say("place \(words[1]) \(window?.buttonPlace ?? "none")")
     case "menu": window?.openMenu()
+    case "focus": window?.focusEntry()
     case "panel": window?.openPanel()
     case "tooltip": window?.setTooltip()
     case "keys": window?.countKeys()
