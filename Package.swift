@@ -63,7 +63,7 @@ let package = Package(
     .target(
       name: "SecurityKeys",
       dependencies: ["CFIDO2", "SealedStore", "SessionAuthentication", "SessionToolsBase"]),
-    // Without pkg-config: PAM and libcurl need no flags, and Debian 13's descriptions of both lead to
+    // Without pkg-config: PAM and libcurl need no flags, and their files of Debian 13 lead to
     // warnings.
     .systemLibrary(name: "CPAM"),
     .target(

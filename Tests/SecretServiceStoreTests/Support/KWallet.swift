@@ -17,8 +17,8 @@ final class KWallet: Sendable {
     case locked
   }
 
-  /// Debian 12 has the program of KDE's version 5, Debian 13 that of version 6, which also takes the
-  /// name of the older one on the bus.
+  /// Debian 12 has the program of KDE's version 5, Debian 13 that of version 6, which also takes
+  /// the name of the older one on the bus.
   private static let program =
     FileManager.default.isExecutableFile(atPath: "/usr/bin/kwalletd6")
     ? "/usr/bin/kwalletd6" : "/usr/bin/kwalletd5"
