@@ -49,7 +49,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(2)))
   func `locks, idleness, sleep and another user in front are reported`() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryDirectory.readableByAll()
     let build = URL(filePath: AuthenticationWorker.path).deletingLastPathComponent().path
     let script = "\(SourceDirectory.path)/Tests/Services/LoginManager/with-logind"
     let line = Self.line.replacing("WORKER", with: "'\(AuthenticationWorker.path)'")

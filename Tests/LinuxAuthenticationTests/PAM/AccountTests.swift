@@ -22,7 +22,8 @@ import Testing
   ) async throws -> [String] {
     let arguments = ["pam", service, services.path] + (user.map { [$0] } ?? [])
     let worker = try await AuthenticationWorker(
-      arguments, under: accounts.prefix(account.identifier, options: options))
+      arguments, at: accounts.workerPath,
+      under: accounts.prefix(account.identifier, options: options))
     return try await worker.lines(answering: answer)
   }
 

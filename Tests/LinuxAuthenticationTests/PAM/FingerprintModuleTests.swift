@@ -14,9 +14,12 @@ import Testing
     let module = try #require(
       ProcessInfo.processInfo.environment["SESSION_TOOLS_FINGERPRINT_MODULE"],
       "Tests/run sets the path of the module")
+    // PAM's files have no way to write a space in a path.
+    try FileManager.default.createSymbolicLink(
+      atPath: services["pam_fprintd.so"], withDestinationPath: module)
     let passwords = try PAMServices.module("pam_wrapper/pam_matrix.so")
     try services.add(
-      "finger", "auth sufficient \(module) max-tries=1",
+      "finger", "auth sufficient \(services["pam_fprintd.so"]) max-tries=1",
       "auth required \(passwords) passdb=\(services["passdb"])",
       "account required pam_permit.so")
     fingerprints = try await FingerprintService()

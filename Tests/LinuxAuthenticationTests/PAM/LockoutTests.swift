@@ -77,11 +77,12 @@ import Testing
     try await Program.run(
       "/usr/bin/localedef", ["-i", "de_DE", "-f", "UTF-8", services["de_DE.UTF-8"]],
       environment: ["PATH": "/usr/bin:/bin"])
+    try await services.compile("Translations/translations.c", to: "translations.so")
     let worker = try await AuthenticationWorker(
       ["pam", "faillock", services.path],
       environment: [
         "LC_ALL": "de_DE.UTF-8", "LOCPATH": services.path, "LANGUAGE": "xx",
-        "TEXTS": services["texts"],
+        "TEXTS": services["texts"], "LD_PRELOAD": services["translations.so"],
       ])
     let lines = try await worker.lines(answering: "=right")
     #expect(lines.contains("hint Das Konto ist gesperrt (2 Fehler)."))

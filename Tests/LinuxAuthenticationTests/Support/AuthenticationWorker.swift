@@ -19,13 +19,15 @@ final class AuthenticationWorker: Sendable {
   ///
   /// - Parameters:
   ///   - arguments: Its command.
+  ///   - path: The program, or a copy of it.
   ///   - prefix: The program that starts it, with its arguments.
   ///   - environment: Its environment, to which a search path is added.
   /// - Throws: `Silence` if it does not begin.
   init(
-    _ arguments: [String], under prefix: [String] = [], environment: [String: String] = [:]
+    _ arguments: [String], at path: String = AuthenticationWorker.path,
+    under prefix: [String] = [], environment: [String: String] = [:]
   ) async throws {
-    let command = prefix + [Self.path] + arguments
+    let command = prefix + [path] + arguments
     (child, input, output) = try Child.piped(
       command[0], Array(command.dropFirst()),
       environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"].merging(environment) { $1 })

@@ -33,15 +33,17 @@ final class OtherAccounts: Sendable {
   private let holderInput: FileHandle
   private let holderProcess: Int32
 
+  /// A copy of the worker: other users may not be able to reach the checkout.
+  let workerPath: String
+  /// A copy of the program of ``PolkitAgent``.
+  let agentPath: String
+
   /// Creates the namespace.
   ///
   /// - Parameter preparation: The commands that a shell runs in it first, as root.
   /// - Throws: An error if it cannot be created.
   init(preparation: String = "") async throws {
-    directory = try TemporaryDirectory()
-    // Readable by all users.
-    try FileManager.default.setAttributes(
-      [.posixPermissions: 0o755], ofItemAtPath: directory.path)
+    directory = try TemporaryDirectory.readableByAll()
     var users = try String(contentsOfFile: "/etc/passwd", encoding: .utf8)
     var passwords = ""
     for account in [Self.ada, Self.bob, Self.open, Self.expired, Self.stale] {
@@ -49,12 +51,20 @@ final class OtherAccounts: Sendable {
       users += "\(account.name):x:\(identifiers)::/nonexistent:/bin/sh\n"
       passwords += "\(account.name):\(account.shadow):\n"
     }
-    try Data(users.utf8).write(to: URL(filePath: directory["passwd"]))
+    try directory.write(users, to: "passwd")
+    (workerPath, agentPath) = (directory["AuthenticationWorker"], directory["agent.py"])
+    let agent = "\(SourceDirectory.path)/Tests/Services/PolkitAgent/agent.py"
+    for (source, copy) in [(AuthenticationWorker.path, workerPath), (agent, agentPath)] {
+      try FileManager.default.copyItem(atPath: source, toPath: copy)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: copy)
+    }
     try Data(passwords.utf8).write(to: URL(filePath: directory["shadow"]))
     // unix_chkpwd, which reads the passwords for unprivileged processes, has the group shadow. At
     // the end the script kills all processes left in the namespace, including those under `sudo`.
     let script = """
       set -e
+      # Services of the namespace have users of their own.
+      umask 022
       chown root:shadow '\(directory["shadow"])'
       chmod 0640 '\(directory["shadow"])'
       mount --bind '\(directory["passwd"])' /etc/passwd
@@ -114,6 +124,7 @@ final class OtherAccounts: Sendable {
     // By env, because sudo does not pass on the environment.
     let variables = environment.map { "\($0)=\($1)" }
     return try await AuthenticationWorker(
-      arguments, under: prefix(identifier, options: options) + ["/usr/bin/env"] + variables)
+      arguments, at: workerPath,
+      under: prefix(identifier, options: options) + ["/usr/bin/env"] + variables)
   }
 }

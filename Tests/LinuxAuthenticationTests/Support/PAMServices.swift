@@ -9,9 +9,7 @@ final class PAMServices: Sendable {
   var path: String { directory.path }
 
   init() throws {
-    directory = try TemporaryDirectory()
-    // Readable by processes of other users too.
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    directory = try TemporaryDirectory.readableByAll()
   }
 
   /// A path in the directory.
@@ -22,7 +20,7 @@ final class PAMServices: Sendable {
   /// - Returns: Its name.
   @discardableResult
   func add(_ name: String, _ rules: String...) throws -> String {
-    try Data((rules.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: self[name]))
+    try directory.write(rules.joined(separator: "\n") + "\n", to: name)
     return name
   }
 
@@ -44,14 +42,19 @@ final class PAMServices: Sendable {
   /// Adds a service, "asking", with the module in `Tests/Services/PAMModule`, which is compiled
   /// first.
   func addAsking(_ what: String) async throws {
-    let module = self["pam_asking.so"]
+    try await compile("PAMModule/pam_asking.c", to: "pam_asking.so", "-lpam")
+    try add(
+      "asking", "auth required \(self["pam_asking.so"]) \(what)", "account required pam_permit.so")
+  }
+
+  /// Makes a shared library of a file in `Tests/Services`.
+  func compile(_ source: String, to name: String, _ libraries: String...) async throws {
     try await Program.run(
       "/usr/bin/cc",
       [
-        "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", module,
-        "\(SourceDirectory.path)/Tests/Services/PAMModule/pam_asking.c", "-lpam",
-      ], environment: ["PATH": "/usr/bin:/bin"])
-    try add("asking", "auth required \(module) \(what)", "account required pam_permit.so")
+        "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", self[name],
+        "\(SourceDirectory.path)/Tests/Services/\(source)",
+      ] + libraries, environment: ["PATH": "/usr/bin:/bin"])
   }
 
   struct MissingModule: Error {

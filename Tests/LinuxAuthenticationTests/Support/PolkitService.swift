@@ -17,15 +17,13 @@ final class PolkitService: Sendable {
   private let daemon: Daemon
 
   init() async throws {
-    directory = try TemporaryDirectory()
-    try FileManager.default.setAttributes(
-      [.posixPermissions: 0o755], ofItemAtPath: directory.path)
+    directory = try TemporaryDirectory.readableByAll()
     for (action, authorization) in [
       (Self.action, "auth_self"), (Self.forbidden, "no"), (Self.free, "yes"),
     ] {
       let policy = PolkitAuthenticator.Policy(action: action, message: Self.message)
-      try Data(policy.content.replacing("auth_self", with: authorization).utf8)
-        .write(to: URL(filePath: directory["\(action).policy"]))
+      try directory.write(
+        policy.content.replacing("auth_self", with: authorization), to: "\(action).policy")
     }
     machine = try await PrivateMachine(
       preparation: "mount --bind '\(directory.path)' /usr/share/polkit-1/actions")
@@ -37,13 +35,15 @@ final class PolkitService: Sendable {
   func worker(
     _ arguments: String..., as identifier: Int? = OtherAccounts.ada.identifier
   ) async throws -> AuthenticationWorker {
-    try await AuthenticationWorker(arguments, under: machine.accounts.prefix(identifier))
+    try await AuthenticationWorker(
+      arguments, at: machine.accounts.workerPath, under: machine.accounts.prefix(identifier))
   }
 
   /// Starts an agent for a process, and waits until it is ready.
   func agent(for process: Int32, _ conduct: String...) async throws -> PolkitAgent {
     try await PolkitAgent(
-      ["\(process)"] + conduct, under: machine.accounts.prefix(OtherAccounts.ada.identifier))
+      [machine.accounts.agentPath, "\(process)"] + conduct,
+      under: machine.accounts.prefix(OtherAccounts.ada.identifier))
   }
 
   /// Kills polkitd, as in a crash.
@@ -58,9 +58,7 @@ final class PolkitAgent: Sendable {
   init(_ arguments: [String], under prefix: [String]) async throws {
     let pipe = try ClosedPipe()
     let complaints = try CapturedText()
-    let command =
-      prefix + ["/usr/bin/python3", "\(SourceDirectory.path)/Tests/Services/PolkitAgent/agent.py"]
-      + arguments
+    let command = prefix + ["/usr/bin/python3"] + arguments
     child = try Child(
       command[0], Array(command.dropFirst()),
       environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"],

@@ -18,16 +18,14 @@ final class PrivateMachine: Sendable {
   /// - Parameter preparation: The commands that a shell runs in it first, as root.
   /// - Throws: An error if they cannot be created.
   init(preparation: String = "") async throws {
-    directory = try TemporaryDirectory()
-    try FileManager.default.setAttributes(
-      [.posixPermissions: 0o755], ofItemAtPath: directory.path)
+    directory = try TemporaryDirectory.readableByAll()
     accounts = try await OtherAccounts(
       preparation: """
         mount -t tmpfs -o mode=755 tmpfs /run
         mkdir /run/dbus
         \(preparation)
         """)
-    address = "unix:path=\(directory["bus"])"
+    address = PrivateBus.address(of: directory["bus"])
     let configuration = """
       <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">

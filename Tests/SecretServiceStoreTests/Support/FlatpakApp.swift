@@ -70,7 +70,7 @@ final class FlatpakApp: Sendable {
   /// Runs a program in the sandbox until it exits, and returns its output and its complaints.
   func run(_ program: String, _ arguments: String...) async throws -> String {
     let environment = bus.environment.merging([
-      "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(bus["\(name)/bus"])"
+      "DBUS_SESSION_BUS_ADDRESS": PrivateBus.address(of: bus["\(name)/bus"])
     ]) { $1 }
     let command = [program] + arguments
     return try await Program.run(

@@ -41,7 +41,7 @@ package final class PrivateBus: Sendable {
         atPath: directory[name], withIntermediateDirectories: false,
         attributes: [.posixPermissions: 0o700])
     }
-    address = "unix:path=\(directory["bus"])"
+    address = Self.address(of: directory["bus"])
     let configuration = """
       <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -64,6 +64,17 @@ package final class PrivateBus: Sendable {
       toFile: directory["bus.conf"], atomically: true, encoding: .utf8)
     daemon = Mutex(try Self.daemon(in: directory))
     try await waitForBus()
+  }
+
+  /// The address of a bus at a socket; D-Bus wants most characters of a path as numbers.
+  package static func address(of path: String) -> String {
+    let plain = Set("0123456789_-/.*".utf8)
+    let characters = path.utf8.map { byte in
+      let isLetter = UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte & ~0x20
+      return isLetter || plain.contains(byte)
+        ? String(UnicodeScalar(byte)) : "%" + String(Int(byte) | 0x100, radix: 16).suffix(2)
+    }
+    return "unix:path=" + characters.joined()
   }
 
   private static func daemon(in directory: TemporaryDirectory) throws -> Daemon {

@@ -21,6 +21,21 @@ public final class TemporaryDirectory: Sendable {
     path = URL(filePath: made).resolvingSymlinksInPath().path
   }
 
+  /// Creates a directory that all users can read, whatever `TMPDIR` is: that may be in a directory
+  /// of one user. Its path has neither spaces nor other characters that files of settings reserve.
+  public static func readableByAll() throws -> TemporaryDirectory {
+    let directory = try TemporaryDirectory(in: "/tmp")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: directory.path)
+    return directory
+  }
+
+  /// Writes a file that all users can read, if they can read the directory.
+  public func write(_ text: String, to name: String) throws {
+    try Data(text.utf8).write(to: URL(filePath: self[name]))
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self[name])
+  }
+
   /// A path in the directory.
   public subscript(name: String) -> String { "\(path)/\(name)" }
 
