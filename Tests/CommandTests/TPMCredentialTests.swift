@@ -28,7 +28,7 @@ import Testing
     // Each start of the unit runs the next line of a test.
     try unit.1.replacing("User=mail-sync\n", with: "Type=oneshot\n")
       .replacing("/usr/local/bin/mail-sync", with: "/bin/sh -ec '. \(tool["line"])'")
-      .appending("Environment=PATH=\(BuildDirectory.path):/usr/bin:/bin\n")
+      .appending("Environment=\"PATH=\(BuildDirectory.path):/usr/bin:/bin\"\n")
       .appending("StandardOutput=append:\(output)\nStandardError=append:\(output)\n")
       .write(toFile: tool["units/mail-sync.service"], atomically: false, encoding: .utf8)
     let script = """
@@ -37,7 +37,7 @@ import Testing
       swtpm socket --tpm2 --tpmstate dir=tpm --server type=unixio,path=tpm/socket \\
         --ctrl type=unixio,path=tpm/socket.ctrl --flags not-need-init,startup-clear > tpm/log 2>&1 &
       trap "kill -KILL $!" EXIT
-      until [ -S tpm/socket ]; do sleep 0.01; done
+      timeout 300 sh -c 'until [ -S tpm/socket ]; do sleep 0.01; done'
       mkdir state
       printf 'correct horse' > passphrase
       serve() {

@@ -56,7 +56,9 @@ package final class KeptProgram: Sendable {
 
   /// Makes a directory for a server, which its user owns.
   package static func makeDirectory() throws -> String {
-    var template = Array("\(NSTemporaryDirectory())/session-tools-XXXXXX".utf8CString)
+    // `TMPDIR` may be in a directory that only the tests' own user can enter.
+    let place = user == nil ? TemporaryDirectory.place : "/tmp"
+    var template = Array("\(place)/session-tools-XXXXXX".utf8CString)
     let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
       unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
     }

@@ -5,9 +5,19 @@ public final class TemporaryDirectory: Sendable {
   /// The path of the directory.
   public let path: String
 
+  /// The usual place: `/tmp` if the path in `TMPDIR` has characters that systemd's units, shells or
+  /// `LD_PRELOAD` reserve, such as spaces.
+  public static let place: String = {
+    let path = NSTemporaryDirectory()
+    let isPlain = path.allSatisfy {
+      $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0))
+    }
+    return isPlain ? path : "/tmp"
+  }()
+
   /// Creates a directory in the usual place.
   public convenience init() throws {
-    try self.init(in: NSTemporaryDirectory())
+    try self.init(in: Self.place)
   }
 
   /// Creates a directory in another place.
@@ -22,7 +32,7 @@ public final class TemporaryDirectory: Sendable {
   }
 
   /// Creates a directory that all users can read, whatever `TMPDIR` is: that may be in a directory
-  /// of one user. Its path has neither spaces nor other characters that files of settings reserve.
+  /// of one user.
   public static func readableByAll() throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory(in: "/tmp")
     try FileManager.default.setAttributes(
