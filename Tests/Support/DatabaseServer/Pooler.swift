@@ -22,6 +22,9 @@ package final class Pooler: Sendable {
       """
     try configuration.write(
       toFile: "\(directory)/pgbouncer.ini", atomically: false, encoding: .utf8)
+    // Whatever the umask is: the pooler may run as another user.
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o644], ofItemAtPath: "\(directory)/pgbouncer.ini")
     program = try KeptProgram(
       "/usr/sbin/pgbouncer", ["--quiet", "\(directory)/pgbouncer.ini"], in: directory)
     try await wait(until: "the pooler is ready") {
