@@ -8,14 +8,22 @@ extension SecretServiceStore {
   /// So the time for all parts of a large collection does not grow with its square.
   private static let largestExcess = 10
 
-  /// Returns the service's path of the collection; blocks.
+  /// Returns the service's path of a named collection, and of the default one that the items are in
+  /// any; blocks.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
   public func identity() throws(StoreError) -> String? {
-    "secret service "
-      + (try waiting { store async throws(StoreError) in
-        try await store.perform { operation in try await operation.collection() }
-      })
+    let path = try waiting { store async throws(StoreError) in
+      try await store.perform { operation in try await operation.collection() }
+    }
+    return collection.name == nil ? "secret service" : "secret service \(path)"
+  }
+
+  /// Returns whether an item of one of the stores may be one of the other: the default collection's
+  /// items are in any collection.
+  package func sharesItems(with other: any SecretStore) -> Bool {
+    guard let other = other as? SecretServiceStore else { return false }
+    return collection.name == nil || other.collection.name == nil
   }
 
   /// Returns the names of all items, and the values of small ones, which the service returns

@@ -45,19 +45,12 @@ extension Provider {
       do throws(DBusError) {
         let answer = try await connection.call(method, [.string(wallet)], timeout: deadline.left)
         return answer.children.first?.boolean == true
-      } catch let error where error.saysUnknown {
+      } catch let error where error.saysGone {
         // A later ksecretd may not report it. The wallet counts as closed, because it might ask a
         // person.
         return false
       }
     }
     return false
-  }
-}
-
-extension DBusError {
-  /// Whether a program does not have the called method.
-  fileprivate var saysUnknown: Bool {
-    saysGone || name == "org.freedesktop.DBus.Error.UnknownInterface"
   }
 }

@@ -9,24 +9,61 @@ struct Operation: Sendable {
 
   var provider: Provider { link.provider }
 
-  /// Returns the path of the store's collection.
+  /// Returns the path of the store's collection: of the default one, new items go there.
   ///
-  /// - Throws: `unavailable` when there is no such collection.
+  /// - Throws: `unavailable` when there is no such collection; `locked` and similar errors when a
+  ///   locked one may have its name.
   func collection() async throws -> String {
+    try await collection(asking: store.options.prompts)
+  }
+
+  /// As ``collection()``, with another policy.
+  func collection(asking prompts: SecretServiceStore.Options.Prompts) async throws -> String {
     if let path = try await provider.path(of: store.collection, until: deadline) { return path }
-    let what = store.collection.name.map { "no collection '\($0)'" } ?? "no default collection"
-    throw StoreError(
-      .unavailable, store: store.name, reason: "the service has \(what)",
-      remedy: "Make one with the keyring's own program: Seahorse, KeePassXC or KWalletManager")
+    for locked in try await collectionsOfUnknownLabel() {
+      do {
+        try await unlock(locked, asking: prompts)
+      } catch let error as StoreError where error.code == .locked {
+        let name = try await provider.names(of: [locked], until: deadline)[0]
+        throw StoreError(
+          .locked, store: store.name,
+          reason: "no open collection has this name, and '\(name)' is locked",
+          remedy: error.remedy)
+      }
+      if let path = try await provider.path(of: store.collection, until: deadline) { return path }
+    }
+    throw try await noCollection()
+  }
+
+  /// Returns the locked collections that may have the store's name when they are unlocked.
+  private func collectionsOfUnknownLabel() async throws -> [String] {
+    guard store.collection.name != nil, link.program.changesLabels else { return [] }
+    return try await provider.locked(
+      among: provider.collections(until: deadline), until: deadline)
+  }
+
+  private func noCollection() async throws -> StoreError {
+    let all = try await provider.collections(until: deadline)
+    let names = try await provider.names(of: all, until: deadline)
+    guard let name = store.collection.name, !names.isEmpty else { return store.noCollection() }
+    return StoreError(
+      .unavailable, store: store.name,
+      reason: "\(link.program) has no collection '\(name)', but "
+        + names.map { "'\($0)'" }.joined(separator: ", "),
+      remedy: "Name one of these, or make one with the keyring's own program")
   }
 
   /// Returns whether the collection exists and is unlocked.
   func availability() async throws -> SecretServiceStore.Availability {
-    guard let path = try await provider.path(of: store.collection, until: deadline) else {
+    do {
+      guard let path = try await provider.path(of: store.collection, until: deadline) else {
+        return try await collectionsOfUnknownLabel().isEmpty ? .noCollection : .locked
+      }
+      guard try await provider.isLocked(path, until: deadline) else { return .unlocked }
+      return try await provider.isOpenWallet(path, until: deadline) ? .unlocked : .locked
+    } catch let error as DBusError where error.saysNoCollection {
       return .noCollection
     }
-    guard try await provider.isLocked(path, until: deadline) else { return .unlocked }
-    return try await provider.isOpenWallet(path, until: deadline) ? .unlocked : .locked
   }
 
   /// Unlocks a locked collection, if that needs no question, or the store's policy allows
@@ -51,28 +88,42 @@ struct Operation: Sendable {
     if prompts == .never, try await provider.isOpenWallet(collection, until: deadline) {
       let isUnlocked = try await provider.unlock(
         collection, until: deadline, promptUntil: deadline)
-      guard isUnlocked == true else { throw store.locked() }
+      guard isUnlocked == true else { throw try await locked(collection) }
       return
     }
-    try await unlocking(prompts, else: store.locked()) { promptDeadline in
+    try await unlocking(prompts) { () async throws in
+      try await locked(collection)
+    } _: { promptDeadline in
       try await provider.unlock(collection, until: deadline, promptUntil: promptDeadline)
     }
+  }
+
+  /// Returns the error for a locked collection, with its name unless it is the store's own.
+  private func locked(_ collection: String) async throws -> StoreError {
+    guard try await provider.path(of: store.collection, until: deadline) != collection else {
+      return store.locked()
+    }
+    let name = try await provider.names(of: [collection], until: deadline)[0]
+    return store.locked(.named(name))
   }
 
   /// Unlocks items that a person must allow this program to read.
   ///
   /// - Throws: `locked`, `promptDismissed`, `timedOut` or `cancelled`.
   func allow(_ items: [String]) async throws {
-    try await unlocking(store.options.prompts, else: store.notAllowed()) { promptDeadline in
+    try await unlocking(store.options.prompts) {
+      store.notAllowed()
+    } _: { promptDeadline in
       try await provider.allow(items, until: deadline, promptUntil: promptDeadline)
     }
   }
 
   private func unlocking(
-    _ prompts: SecretServiceStore.Options.Prompts, else refusal: StoreError,
+    _ prompts: SecretServiceStore.Options.Prompts,
+    else refusal: () async throws -> StoreError,
     _ body: (_ promptDeadline: Deadline?) async throws -> Bool?
   ) async throws {
-    guard let isUnlocked = try await asking(prompts, body) else { throw refusal }
+    guard let isUnlocked = try await asking(prompts, body) else { throw try await refusal() }
     guard isUnlocked else {
       throw StoreError(
         .promptDismissed, store: store.name,
@@ -116,10 +167,8 @@ struct Operation: Sendable {
 
   /// Returns the value of an item.
   func value(for key: StoreKey) async throws -> SecretBytes? {
-    let collection = try await collection()
     // Read one by one, because their sizes are unknown.
-    let lines = try await lines(
-      with: ItemAttributes.identity(of: key), .large, in: collection)
+    let lines = try await lines(with: ItemAttributes.identity(of: key), .one, .large)
     guard let path = try await provider.newest(of: Array(lines.keys), until: deadline),
       let line = lines[path]
     else { return nil }
@@ -147,7 +196,7 @@ struct Operation: Sendable {
     in namespace: StoreNamespace?, _ size: ItemAttributes.Size
   ) async throws -> Int {
     let attributes = ItemAttributes.inNamespace(namespace, size: size)
-    return try await items(with: attributes, in: collection()).count
+    return try await items(with: attributes, .all).count
   }
 
   private func add(
@@ -155,7 +204,7 @@ struct Operation: Sendable {
     to items: inout [StoreKey: SecretBytes]
   ) async throws {
     let attributes = ItemAttributes.inNamespace(namespace, size: size)
-    for line in try await lines(with: attributes, size, in: try await collection()).values {
+    for line in try await lines(with: attributes, .all, size).values {
       let (key, value) = try item(in: line, of: namespace)
       // Two items have this name: a separate read finds the one that counts.
       items[key] = items[key] == nil ? value : try await self.value(for: key)
@@ -168,9 +217,8 @@ struct Operation: Sendable {
   /// many times as long.
   func keys(in namespace: StoreNamespace?) async throws -> [StoreKey] {
     var keys = Set(try await smallItems(in: namespace).keys)
-    let collection = try await collection()
     let large = ItemAttributes.inNamespace(namespace, size: .large)
-    for path in try await items(with: large, in: collection) {
+    for path in try await items(with: large, .all) {
       if let key = try await key(of: path, in: namespace) { keys.insert(key) }
     }
     return keys.sorted()
@@ -193,13 +241,12 @@ struct Operation: Sendable {
 
   /// Returns all keys, with the values of small items that are intact.
   func listing() async throws -> StoreListing {
-    let collection = try await collection()
     var (keys, values): (Set<StoreKey>, [StoreKey: SecretBytes]) = ([], [:])
     var omissions: [Omission] = []
     var others = try await items(
-      with: ItemAttributes.inNamespace(nil, size: .large), in: collection)
+      with: ItemAttributes.inNamespace(nil, size: .large), .all)
     let small = try await lines(
-      with: ItemAttributes.inNamespace(nil, size: .small), .small, in: collection)
+      with: ItemAttributes.inNamespace(nil, size: .small), .all, .small)
     for (path, line) in small {
       if let (key, value) = try? line.item.get() {
         // Two items have this name: a later read finds the one that counts.

@@ -48,9 +48,17 @@ struct Provider: Sendable {
     _ object: String, _ interface: ServiceInterface, _ method: String, _ arguments: [Variant],
     until deadline: Deadline, on connection: DBusConnection? = nil
   ) async throws(DBusError) -> [Variant] {
-    let method = DBusMethod(name, object, interface.rawValue, method)
-    return try await (connection ?? self.connection)
-      .call(method, arguments, timeout: deadline.left).children
+    let call = DBusMethod(name, object, interface.rawValue, method)
+    do throws(DBusError) {
+      return try await (connection ?? self.connection)
+        .call(call, arguments, timeout: deadline.left).children
+    } catch let error where error.saysGone {
+      let isOfCollection = interface == .collection
+        || interface == .properties && arguments.first?.text == ServiceInterface.collection.rawValue
+      // An alias may name a collection that does not exist.
+      throw isOfCollection
+        ? DBusError(.remote(DBusError.noCollectionName), error.message) : error
+    }
   }
 
   /// Reads a property of one of the provider's objects.
@@ -73,6 +81,7 @@ struct ServiceLink: Sendable {
 
   let provider: Provider
   let session: ServiceSession
+  let program: ProviderProgram
 
   /// Reaches the provider and opens a session.
   ///
@@ -84,7 +93,8 @@ struct ServiceLink: Sendable {
       on: bus.connect(until: deadline), of: bus, until: deadline)
     try await provider.introduce(until: deadline)
     return ServiceLink(
-      provider: provider, session: try await session(with: provider, until: deadline))
+      provider: provider, session: try await session(with: provider, until: deadline),
+      program: try await provider.program(until: deadline))
   }
 
   /// Opens a session, and tries again with a new key when the provider refuses.

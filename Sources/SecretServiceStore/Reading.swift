@@ -27,7 +27,7 @@ extension Operation {
   ///
   /// - Throws: `locked` and similar errors.
   func foreignSecret(of path: String) async throws -> SecretBytes? {
-    let secrets = try await secrets(of: [path], .large, in: nil) { secret in
+    let secrets = try await secrets(of: [path], .large) { secret in
       (secret, secret.byteCount == 0)
     } again: { () async throws in
       try await provider.present(of: [path], until: deadline).all
@@ -38,30 +38,30 @@ extension Operation {
   /// Returns the line of one of our items; `nil` when the item is gone.
   ///
   /// - Throws: `locked` and similar errors.
-  func line(of path: String, in collection: String) async throws -> KeptLine? {
-    let lines = try await lines(of: [path], .large, in: collection) { () async throws in
+  func line(of path: String) async throws -> KeptLine? {
+    let lines = try await lines(of: [path], .large) { () async throws in
       try await provider.present(of: [path], until: deadline).all
     }
     return lines[path]
   }
 
-  /// Returns the lines of the items with some attributes, as the provider keeps them.
+  /// Returns the lines of the store's items with some attributes, as the provider keeps them.
   ///
   /// - Throws: `locked` and similar errors when any of them cannot be read.
   func lines(
-    with attributes: [String: String], _ size: ItemAttributes.Size, in collection: String
+    with attributes: [String: String], _ extent: Extent, _ size: ItemAttributes.Size
   ) async throws -> [String: KeptLine] {
-    let paths = try await items(with: attributes, in: collection)
-    return try await lines(of: paths, size, in: collection) { () async throws in
-      try await items(with: attributes, in: collection)
+    let paths = try await items(with: attributes, extent)
+    return try await lines(of: paths, size) { () async throws in
+      try await items(with: attributes, extent)
     }
   }
 
   private func lines(
-    of paths: [String], _ size: ItemAttributes.Size, in collection: String,
+    of paths: [String], _ size: ItemAttributes.Size,
     again: () async throws -> [String]
   ) async throws -> [String: KeptLine] {
-    try await secrets(of: paths, size, in: collection) { secret in
+    try await secrets(of: paths, size) { secret in
       let line = KeptLine(
         bytes: secret,
         item: Result { () throws(StoreError) in try store.item(in: secret) })
@@ -76,15 +76,13 @@ extension Operation {
   /// - Parameters:
   ///   - paths: The items.
   ///   - size: Whether the items can be read together.
-  ///   - collection: The items' collection; `nil` for the store's, if it has not been looked up
-  ///     yet.
   ///   - read: Converts a secret, and reports whether a provider may return it in place of a locked
   ///     one.
   ///   - again: Returns the existing items, when some were not returned.
   /// - Returns: The converted secrets, by path; without items that are gone.
   /// - Throws: `locked` and similar errors when any of them cannot be read.
   private func secrets<Content>(
-    of paths: [String], _ size: ItemAttributes.Size, in collection: String?,
+    of paths: [String], _ size: ItemAttributes.Size,
     read: (SecretBytes) -> (content: Content, isDoubtful: Bool),
     again: () async throws -> [String]
   ) async throws -> [String: Content] {
@@ -97,8 +95,7 @@ extension Operation {
       let given = try await givenSecrets(of: paths, size, refusal: &refusal).mapValues(read)
       let doubtful = paths.filter { given[$0]?.isDoubtful ?? true }
       if doubtful.isEmpty { return given.mapValues(\.content) }
-      let collection = if let collection { collection } else { try await self.collection() }
-      if try await unlockIfLocked(collection) {
+      if try await unlockIfLocked(collectionsOf: doubtful) {
         seenDoubtful = []
         continue
       }
@@ -108,7 +105,7 @@ extension Operation {
       if !locked.isEmpty {
         seenDoubtful = []
         // All of them are locked when the collection was locked just now.
-        if try await unlockIfLocked(collection) { continue }
+        if try await unlockIfLocked(collectionsOf: locked) { continue }
         if wasAllowed { throw store.notAllowed() }
         try await allow(locked)
         wasAllowed = true

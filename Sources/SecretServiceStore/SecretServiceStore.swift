@@ -112,10 +112,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// - Throws: The errors of ``asyncValue(for:)``.
   public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     try await perform { operation in
-      let collection = try await operation.collection()
-      return try await !operation.items(
-        with: ItemAttributes.identity(of: key), in: collection
-      ).isEmpty
+      try await !operation.items(with: ItemAttributes.identity(of: key), .one).isEmpty
     }
   }
 
@@ -150,15 +147,19 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
 
   /// Asks the person to unlock the collection, whatever the policy; does nothing if it is unlocked.
   ///
+  /// With the default collection: if that is unlocked, it asks to unlock the other collections that
+  /// may have an item of this library.
+  ///
   /// - Throws: `promptDismissed`, also when the question could not be shown; `timedOut` when it was
   ///   not answered, `unavailable` or `cancelled`.
   public func unlock() async throws(StoreError) {
     try await perform { operation in
-      let collection = try await operation.collection()
-      guard try await operation.provider.isLocked(collection, until: operation.deadline) else {
-        return
+      let collection = try await operation.collection(asking: .ifNeeded)
+      if try await operation.provider.isLocked(collection, until: operation.deadline) {
+        try await operation.unlock(collection, asking: .ifNeeded)
+      } else if operation.store.collection.name == nil {
+        try await operation.unlockOthers(than: collection)
       }
-      try await operation.unlock(collection, asking: .ifNeeded)
     }
   }
 

@@ -3,10 +3,18 @@ import SessionToolsBase
 
 /// The errors that the store throws.
 extension SecretServiceStore {
-  func locked() -> StoreError {
+  /// Returns the error for a locked collection; `nil` for the store's own.
+  func locked(_ other: Collection? = nil) -> StoreError {
     StoreError(
-      .locked, store: name, reason: "the keyring is locked",
+      .locked, store: (other ?? collection).description, reason: "the keyring is locked",
       remedy: "Unlock it in the desktop's password program, or allow this program to ask")
+  }
+
+  func noCollection() -> StoreError {
+    let what = collection.name.map { "no collection '\($0)'" } ?? "no default collection"
+    return StoreError(
+      .unavailable, store: name, reason: "the service has \(what)",
+      remedy: "Make one with the keyring's own program: Seahorse, KeePassXC or KWalletManager")
   }
 
   func notAllowed() -> StoreError {
@@ -84,6 +92,7 @@ extension SecretServiceStore {
   private func remoteError(_ remote: String, _ error: DBusError) -> StoreError {
     switch remote {
     case _ where error.saysLocked: return locked()
+    case _ where error.saysNoCollection: return noCollection()
     case "org.freedesktop.DBus.Error.AccessDenied":
       return StoreError(
         .accessDenied, store: name, reason: "the service refused: \(error.message)",

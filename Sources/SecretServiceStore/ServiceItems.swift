@@ -107,7 +107,7 @@ extension DBusError {
   var saysGone: Bool {
     [
       "org.freedesktop.Secret.Error.NoSuchObject", "org.freedesktop.DBus.Error.UnknownObject",
-      "org.freedesktop.DBus.Error.UnknownMethod",
+      "org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.UnknownInterface",
     ].contains(name)
   }
 }

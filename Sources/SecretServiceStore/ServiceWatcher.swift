@@ -100,9 +100,12 @@ private struct ChangeRelay {
       do {
         let provider = try await Provider(
           on: connection, of: bus, until: Deadline(in: Self.timeout))
-        let place = try await provider.path(
-          of: collection, until: Deadline(in: Self.timeout))
-        guard signal.path == place else { return nil }
+        // The default store's items are in any collection.
+        if collection.name != nil {
+          let place = try await provider.path(
+            of: collection, until: Deadline(in: Self.timeout))
+          guard signal.path == place else { return nil }
+        }
         // An item that is gone keeps its recorded name, for the event of its deletion.
         guard
           let attributes = try await provider.attributes(

@@ -7,12 +7,10 @@ extension Operation {
 
   /// Stores a value, reads it back, and removes other items under its name.
   func put(_ value: SecretBytes, for key: StoreKey) async throws {
-    let collection = try await collection()
-    try await unlockIfLocked(collection)
-    if try await isPut(value, for: key, in: collection) { return }
+    if try await isPut(value, for: key) { return }
     for _ in 1..<Self.largestTryCount {
       let isDone = try await confirming { () async throws -> Bool in
-        try await isPut(value, for: key, in: collection)
+        try await isPut(value, for: key)
       }
       if isDone { return }
     }
@@ -23,18 +21,20 @@ extension Operation {
   }
 
   /// Stores a value and reads it back; returns `false` when it is not stored.
-  private func isPut(
-    _ value: SecretBytes, for key: StoreKey, in collection: String
-  ) async throws -> Bool {
-    let before = try await lines(with: ItemAttributes.identity(of: key), .large, in: collection)
-    let path = try await write(value, for: key, over: Array(before.keys), in: collection)
+  private func isPut(_ value: SecretBytes, for key: StoreKey) async throws -> Bool {
+    let before = try await lines(with: ItemAttributes.identity(of: key), .one, .large)
+    let newest = try await provider.newest(of: Array(before.keys), until: deadline)
+    let collection =
+      if let newest { Provider.collection(of: newest) } else { try await collection() }
+    try await unlockIfLocked(collection)
+    let path = try await write(value, for: key, over: newest, in: collection)
     return try await confirming { () async throws in
-      guard
-        try await isStored(value, for: key, at: path, over: before[path]?.bytes, in: collection)
-      else { return false }
+      guard try await isStored(value, for: key, at: path, over: before[path]?.bytes) else {
+        return false
+      }
       // Left by a program that died. Items made meanwhile stay: of two concurrent writers, each
       // would remove the other's.
-      for other in before.keys where other != path { try await delete(other, in: collection) }
+      for other in before.keys where other != path { try await delete(other) }
       return true
     }
   }
@@ -43,13 +43,13 @@ extension Operation {
   ///
   /// - Returns: The path of the item.
   private func write(
-    _ value: SecretBytes, for key: StoreKey, over existing: [String], in collection: String
+    _ value: SecretBytes, for key: StoreKey, over existing: String?, in collection: String
   ) async throws -> String {
     // A large item keeps its size attribute: different attributes would make another item.
     let large = try await provider.search(
       collection, for: ItemAttributes.identity(of: key, size: .large), until: deadline)
     let size = large.isEmpty ? ItemAttributes.Size(of: value) : .large
-    if let path = try await provider.newest(of: existing, until: deadline) {
+    if let path = existing {
       // A growing item becomes `large` before its value does.
       let isGrowing = size == .large && !large.contains(path)
       if isGrowing { try await setAttributes(of: path, to: key, size) }
@@ -139,10 +139,9 @@ extension Operation {
 
   /// Returns whether a written value is stored, or a later value of another writer.
   private func isStored(
-    _ value: SecretBytes, for key: StoreKey, at path: String, over before: SecretBytes?,
-    in collection: String
+    _ value: SecretBytes, for key: StoreKey, at path: String, over before: SecretBytes?
   ) async throws -> Bool {
-    guard let line = try await line(of: path, in: collection) else { return false }
+    guard let line = try await line(of: path) else { return false }
     let item = try line.item.get()
     guard item.key == key else { throw store.corrupt("the entry for \(key) contains another item") }
     return item.value == value || line.bytes != before
@@ -150,31 +149,34 @@ extension Operation {
 
   /// Removes the items of a key.
   func remove(_ key: StoreKey) async throws {
-    let collection = try await collection()
-    let paths = try await items(with: ItemAttributes.identity(of: key), in: collection)
+    let paths = try await items(with: ItemAttributes.identity(of: key), .known)
     guard let newest = try await provider.newest(of: paths, until: deadline) else { return }
-    try await unlockIfLocked(collection)
+    try await unlockIfLocked(collectionsOf: paths)
     // The newest item, which counts, goes last, so that an older one never counts.
     for (number, path) in (paths.filter { $0 != newest } + [newest]).enumerated() {
       if number == 0 {
-        try await delete(path, in: collection)
+        try await delete(path)
       } else {
-        try await confirming { () async throws in try await delete(path, in: collection) }
+        try await confirming { () async throws in try await delete(path) }
       }
     }
     // If the wallet is closed, KWallet takes the item off its list and reports success; when the
     // wallet is opened, the secret is there again, without the attributes.
     try await confirming { () async throws in
-      if try await provider.isLocked(collection, until: deadline) { throw store.locked() }
+      let collections = Set(paths.map(Provider.collection(of:))).sorted()
+      let locked = try await provider.locked(among: collections, until: deadline)
+      if !locked.isEmpty { throw store.locked() }
     }
   }
 
-  private func delete(_ path: String, in collection: String) async throws {
+  private func delete(_ path: String) async throws {
     try await writing { () async throws in
       do {
         let answer = try await provider.call(path, .item, "Delete", [], until: deadline)
         guard let prompt = answer.first?.objectPath else { throw DBusError.unexpected("Delete") }
-        if prompt != Provider.noPath { _ = try await confirmed(prompt, in: collection) }
+        if prompt != Provider.noPath {
+          _ = try await confirmed(prompt, in: Provider.collection(of: path))
+        }
       } catch let error as DBusError where error.saysGone {
         // Another program has removed it first.
       }

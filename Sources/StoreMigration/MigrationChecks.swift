@@ -13,6 +13,7 @@ extension Migration {
       // A copy of a store's directory has its identifier.
       return try source.isSameStore(as: target)
     }
+    if let source = source as? any MigratableStore, source.sharesItems(with: target) { return true }
     let now = try identities()
     return now.source != nil && now.source == now.target
   }

@@ -28,6 +28,10 @@ package protocol MigratableStore: SecretStore {
   ///
   /// - Throws: As ``SecretStore/contains(_:)``, also when only one of them is damaged.
   func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey>
+
+  /// Returns whether an item of one of two stores may be one of the other, although their
+  /// identities differ.
+  func sharesItems(with other: any SecretStore) -> Bool
 }
 
 extension MigratableStore {
@@ -45,6 +49,9 @@ extension MigratableStore {
   package func values(ofFirst keys: ArraySlice<StoreKey>) throws(StoreError) -> [SecretBytes?] {
     []
   }
+
+  /// Returns that they share none.
+  package func sharesItems(with other: any SecretStore) -> Bool { false }
 
   /// Asks for each key.
   package func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey> {
