@@ -45,7 +45,9 @@ package struct DBusError: Error, Sendable {
       // Another library did not understand the answer.
       kind = .remote(Self.unexpectedName)
     }
+    // Some programs end their messages with a newline.
     message = unsafe String(cString: error.pointee.message)
+      .split(separator: "\n").joined(separator: " ")
   }
 
   package static let unexpectedName = "org.session-tools.Unexpected"

@@ -1,7 +1,7 @@
 extension SecretServiceStore {
   /// Whether a collection of the Secret Service can be used, as determined without a question.
   public enum Availability: Hashable, Sendable {
-    /// There is no session bus, or it cannot be reached.
+    /// There is no session bus: no address, or nothing at the address.
     case noBus
     /// No program on the bus provides the service, and the bus can start none.
     case noProvider

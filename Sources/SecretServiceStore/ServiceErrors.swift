@@ -93,9 +93,26 @@ extension SecretServiceStore {
     switch remote {
     case _ where error.saysLocked: return locked()
     case _ where error.saysNoCollection: return noCollection()
+    case DBusError.otherUsersBusName:
+      return StoreError(
+        .accessDenied, store: name, reason: error.message,
+        remedy: "Run the program as that user, or without the variables that name the bus, which "
+          + "are DBUS_SESSION_BUS_ADDRESS and XDG_RUNTIME_DIR",
+        underlying: error)
+    case DBusError.deadBusName:
+      return StoreError(
+        .unavailable, store: name,
+        reason: "the session bus cannot be used: '\(error.message)'",
+        remedy: "Log in again, or set DBUS_SESSION_BUS_ADDRESS to the address of your session's "
+          + "bus",
+        underlying: error)
+    case DBusError.unexpectedName:
+      return StoreError(
+        .unavailable, store: name, reason: "the service's answer is invalid: \(error.message)",
+        underlying: error)
     case "org.freedesktop.DBus.Error.AccessDenied":
       return StoreError(
-        .accessDenied, store: name, reason: "the service refused: \(error.message)",
+        .accessDenied, store: name, reason: "the service refused: '\(error.message)'",
         underlying: error)
     case _ where error.saysNoProvider:
       return StoreError(
@@ -107,7 +124,7 @@ extension SecretServiceStore {
         underlying: error)
     default:
       return StoreError(
-        .unavailable, store: name, reason: "the service answered: \(error.message)",
+        .unavailable, store: name, reason: "the service answered: '\(error.message)'",
         underlying: error)
     }
   }

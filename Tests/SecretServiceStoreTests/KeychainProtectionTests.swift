@@ -21,7 +21,8 @@ private struct User: Codable, Equatable, Sendable {
         #expect(try container.protection().description.contains("not made yet"))
         try container.storeItem(User(name: "Ada"), forIdentifier: "user")
         #expect(
-          try container.protection().description.contains("secret-service:com.example.mail "))
+          try container.protection().description
+            .contains("secret-service:login/com.example.mail "))
         #expect(try slots(of: home).map(\.isServiceKey) == [true])
         #expect(!FileManager.default.fileExists(atPath: "\(home)/session-tools/keys"))
         #expect(try item() == User(name: "Ada"))
@@ -42,6 +43,20 @@ private struct User: Codable, Equatable, Sendable {
         try container(.secretService).storeItem(User(name: "Bob"), forIdentifier: "user")
         #expect(try slots(of: home) == before)
         withExtendedLifetime(keyring) {}
+      }
+    }
+  }
+
+  /// As with the socket that a bus left when it died, or one of another user.
+  @Test func `with a bus that refuses nothing is chosen or created`() async {
+    await #expect(processExitsWith: .success) {
+      try await onBus(keyring: .none) { home in
+        try "".write(toFile: "\(home)/dead", atomically: false, encoding: .utf8)
+        unsafe setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=\(home)/dead", 1)
+        let failed = code { try container().storeItem(User(name: "Ada"), forIdentifier: "user") }
+        #expect(failed == .unavailable)
+        #expect(!FileManager.default.fileExists(atPath: "\(home)/session-tools/com.example.mail"))
+        #expect(!FileManager.default.fileExists(atPath: "\(home)/session-tools/keys"))
       }
     }
   }

@@ -44,6 +44,34 @@ import Testing
     }
   }
 
+  @Test func `a bus that refuses is an error, and not the absence of a bus`() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory["bus"]
+    // Left by a bus that died: nothing listens there.
+    try "".write(toFile: path, atomically: false, encoding: .utf8)
+    let store = SecretServiceStore(
+      collection: .default, options: SecretServiceStore.Options(),
+      bus: SessionBus(address: "unix:path=\(path)"))
+    await expectEveryCallFails(with: StoreError.unavailable, store)
+    #expect(await failure { _ = try await store.availability() } == StoreError.unavailable)
+    // Only root can make another user's file, and all others have root's.
+    let owner = geteuid() == 0 ? 2001 : 0
+    if owner != 0 {
+      try FileManager.default.setAttributes([.ownerAccountID: owner], ofItemAtPath: path)
+    }
+    let theirs = SecretServiceStore(
+      collection: .default, options: SecretServiceStore.Options(),
+      bus: SessionBus(address: "unix:path=\(owner == 0 ? "/etc/passwd" : path)"))
+    await expectEveryCallFails(with: StoreError.accessDenied, theirs)
+    let error = await #expect(throws: StoreError.self) { try await theirs.availability() }
+    #expect(error?.code == .accessDenied)
+    #expect(error?.reason == "the session bus belongs to user \(owner)")
+    let absent = SecretServiceStore(
+      collection: .default, options: SecretServiceStore.Options(),
+      bus: SessionBus(address: "unix:path=\(directory["none"])"))
+    #expect(try await absent.availability() == .noBus)
+  }
+
   @Test func `the environment names the bus`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
@@ -89,6 +117,29 @@ import Testing
     await expectEveryCallFails(with: StoreError.unavailable, bus.store(.named("nonexistent")))
     await expectEveryCallFails(with: StoreError.unavailable, bus.store(.named("")))
     #expect(keyring.isRunning)
+  }
+
+  @Test func `an alias of a collection that is not there is no collection`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    try await provider.set("ReadAlias", "gone")
+    let store = bus.store()
+    #expect(try await store.availability() == .noCollection)
+    for call in reads + changes where call.name != "remove" {
+      let error = await #expect(throws: StoreError.self, "\(call.name)") {
+        try await call.run(store, key)
+      }
+      #expect(error?.code == .unavailable)
+      #expect(error?.reason == "the service has no default collection", "\(call.name)")
+    }
+  }
+
+  @Test func `a provider's own message is quoted, without the newline at its end`() async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    try await provider.set("SearchItems", "error org.example.Odd")
+    let error = await #expect(throws: StoreError.self) { try await bus.store().value(for: key) }
+    #expect(error?.reason == "the service answered: 'no'")
   }
 
   @Test func `a provider that does not answer`() async throws {

@@ -96,7 +96,7 @@ class Provider:
         if fault == "die":
             os._exit(0)
         if fault == "error":
-            self.connection.send_message(dbus.lowlevel.ErrorMessage(message, detail, "no"))
+            self.connection.send_message(dbus.lowlevel.ErrorMessage(message, detail, "no\n"))
             return
         try:
             answer = getattr(self, member)(message, arguments, fault, detail)
@@ -140,6 +140,8 @@ class Provider:
         raise Failure(NOT_SUPPORTED)
 
     def ReadAlias(self, message, arguments, fault, detail):
+        if fault == "gone":
+            return "o", ROOT + "/collection/gone"
         return "o", COLLECTION if arguments[0] == "default" else "/"
 
     def SearchItems(self, message, arguments, fault, detail):
@@ -147,6 +149,10 @@ class Provider:
         found = [path for path, item in self.items.items() if wanted <= item.attributes.items()]
         if fault == "more":
             found.append(COLLECTION + "/nothing")
+        if message.get_path() == ROOT:
+            open_items, locked = ([], found) if self.is_locked else (found, [])
+            return ("aoao", dbus.Array(open_items, signature="o"),
+                    dbus.Array(locked, signature="o"))
         return "ao", dbus.Array(found, signature="o")
 
     def GetSecrets(self, message, arguments, fault, detail):
