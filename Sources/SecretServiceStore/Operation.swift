@@ -44,13 +44,14 @@ struct Operation: Sendable {
 
   private func noCollection() async throws -> StoreError {
     let all = try await provider.collections(until: deadline)
-    let names = try await provider.names(of: all, until: deadline)
+    let names = try await provider.names(of: all, until: deadline).sorted()
     guard let name = store.collection.name, !names.isEmpty else { return store.noCollection() }
     return StoreError(
       .unavailable, store: store.name,
-      reason: "\(link.program) has no collection '\(name)', but "
+      reason: "the service has no collection '\(name)', only "
         + names.map { "'\($0)'" }.joined(separator: ", "),
-      remedy: "Name one of these, or make one with the keyring's own program")
+      remedy: "Name one of these, or make one with the keyring's own program: Seahorse, KeePassXC "
+        + "or KWalletManager")
   }
 
   /// Returns whether the collection exists and is unlocked.

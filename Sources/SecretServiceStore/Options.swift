@@ -1,14 +1,19 @@
 extension SecretServiceStore {
   /// The collection that a store uses.
   public struct Collection: Hashable, Sendable {
-    /// The alias or label; `nil` for the default collection.
+    /// The last part of its path, its alias or its label; `nil` for the default collection.
     public let name: String?
 
-    /// The collection that the service has set as its default.
+    /// The collection that the service has set as its default, where new items are made.
+    ///
+    /// It may be another one at any time, so a store finds an item in whichever collection it is.
     public static let `default` = Collection(name: nil)
 
-    /// Names a collection by its alias or, when there is no such alias, by the label that people
-    /// see.
+    /// Names a collection by the last part of its path or, when there is no such path, by its
+    /// alias, or by the label that people see.
+    ///
+    /// The path stays the same when the label changes, as it does in KeePassXC when the database is
+    /// locked.
     ///
     /// `login` is the collection that gnome-keyring unlocks with the login, `session` its
     /// collection that is kept only in memory.

@@ -53,7 +53,8 @@ struct Provider: Sendable {
       return try await (connection ?? self.connection)
         .call(call, arguments, timeout: deadline.left).children
     } catch let error where error.saysGone {
-      let isOfCollection = interface == .collection
+      let isOfCollection =
+        interface == .collection
         || interface == .properties && arguments.first?.text == ServiceInterface.collection.rawValue
       // An alias may name a collection that does not exist.
       throw isOfCollection

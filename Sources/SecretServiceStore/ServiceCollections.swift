@@ -52,16 +52,22 @@ extension Provider {
   func locked(
     among collections: [String], until deadline: Deadline
   ) async throws(DBusError) -> [String] {
-    var locked: [String] = []
+    try await states(of: collections, until: deadline).filter { $0.isLocked == true }.map(\.path)
+  }
+
+  /// Returns which of some collections are locked; `nil` for one that is gone.
+  func states(
+    of collections: [String], until deadline: Deadline
+  ) async throws(DBusError) -> [(path: String, isLocked: Bool?)] {
+    var states: [(path: String, isLocked: Bool?)] = []
     for path in collections {
       do throws(DBusError) {
-        if try await isLocked(path, until: deadline) { locked.append(path) }
+        states.append((path, try await isLocked(path, until: deadline)))
       } catch let error where error.saysNoCollection {
-        // It was closed just now.
-        continue
+        states.append((path, nil))
       }
     }
-    return locked
+    return states
   }
 
   private func label(
@@ -74,8 +80,8 @@ extension Provider {
     }
   }
 
-  /// Returns the names of some collections, as people see and type them: the labels, and the last
-  /// parts of the paths where there is none.
+  /// Returns the names of some collections, as people see and type them: the labels, or the last
+  /// parts of the paths of those without labels.
   func names(
     of collections: [String], until deadline: Deadline
   ) async throws(DBusError) -> [String] {
@@ -143,6 +149,10 @@ extension ProviderProgram {
   /// Whether a collection that is locked may have another label than when it is unlocked, as
   /// KeePassXC's do: the file's name, and the database's.
   var changesLabels: Bool { self != .gnomeKeyring && self != .kWallet }
+
+  /// Whether it leaves out locked secrets, or refuses to return them, so that an empty one is a
+  /// value.
+  var withholdsLockedSecrets: Bool { self == .gnomeKeyring || self == .keePassXC }
 
   /// Whether a search may ask for a password and not end before it was answered, when all
   /// collections are locked: KeePassXC's setting `UnlockBeforeSearch`, which is on by default.

@@ -9,6 +9,8 @@ import SessionToolsBase
 extension Operation {
   /// Which items must be found.
   enum Extent {
+    /// One of them, in any collection.
+    case presence
     /// One of them, in any open collection: it is the item.
     case one
     /// One of them, and all that are known to be in locked collections.
@@ -19,16 +21,19 @@ extension Operation {
 
   /// How often a service is searched whose collections are unlocked meanwhile.
   private static let largestSearchCount = 5
+  private static let pause = Duration.milliseconds(20)
 
   /// Returns the paths of the store's items with some attributes.
   ///
   /// - Throws: `locked` and similar errors when a locked collection may have more.
   func items(with attributes: [String: String], _ extent: Extent) async throws -> [String] {
     guard store.collection.name == nil else {
-      return try await items(with: attributes, in: collection())
+      return try await itemsOfNamed(with: attributes, extent)
     }
     for _ in 0..<Self.largestSearchCount {
       let found = try await search(for: attributes)
+      let present = found.open + found.locked
+      if extent == .presence, !present.isEmpty { return present }
       if !found.locked.isEmpty, extent != .one || found.open.isEmpty {
         try await unlockIfLocked(collectionsOf: found.locked)
         continue
@@ -37,14 +42,47 @@ extension Operation {
       let own = try await collection()
       if try await unlockIfLocked(own) { continue }
       let others = try await othersWithUnknownItems(than: own)
-      if try await unlockWithoutQuestion(others.locked) { continue }
-      if !found.open.isEmpty, others.all.isEmpty { return found.open }
+      if others.contains(where: { $0.isLocked == nil }) {
+        // KeePassXC removes a collection that is being locked, and adds it again.
+        try await pause()
+        continue
+      }
+      let locked = others.filter { $0.isLocked == true }.map(\.path)
+      if try await unlockWithoutQuestion(locked) { continue }
+      if !found.open.isEmpty, others.isEmpty { return found.open }
       // A collection that was locked during the search may be unlocked again by now.
       let again = try await search(for: attributes)
-      let locked = try await provider.locked(among: [own] + others.all, until: deadline)
-      if locked.isEmpty, Set(again.open + again.locked) == Set(found.open) { return found.open }
+      let states = try await provider.states(of: [own] + others.map(\.path), until: deadline)
+      if states.allSatisfy({ $0.isLocked == false }),
+        Set(again.open + again.locked) == Set(found.open)
+      {
+        return found.open
+      }
     }
     throw store.locked()
+  }
+
+  /// As ``items(with:_:)``, for a store of a named collection: looks only there, unless there is
+  /// none of that name, because its file was renamed.
+  private func itemsOfNamed(
+    with attributes: [String: String], _ extent: Extent
+  ) async throws -> [String] {
+    if let path = try await provider.path(of: store.collection, until: deadline) {
+      return try await items(with: attributes, in: path)
+    }
+    if extent != .all {
+      let found = try await search(for: attributes)
+      if !found.open.isEmpty { return found.open }
+    }
+    return try await items(with: attributes, in: collection())
+  }
+
+  private func pause() async throws(DBusError) {
+    do {
+      try await Task.sleep(for: Self.pause)
+    } catch {
+      throw DBusError(.cancelled, "the task was cancelled")
+    }
   }
 
   /// Searches all collections.
@@ -55,9 +93,9 @@ extension Operation {
     for attributes: [String: String]
   ) async throws -> (open: [String], locked: [String]) {
     if link.program.asksBeforeSearch {
-      let all = try await provider.collections(until: deadline)
-      let locked = try await provider.locked(among: all, until: deadline)
-      if locked.count == all.count { return ([], []) }
+      let all = try await provider.states(
+        of: provider.collections(until: deadline), until: deadline)
+      if all.allSatisfy({ $0.isLocked != false }) { return ([], []) }
     }
     let found = try await provider.search(for: attributes, until: deadline)
     if found.locked.isEmpty { return found }
@@ -73,10 +111,10 @@ extension Operation {
   /// locked, and which of them are.
   private func othersWithUnknownItems(
     than own: String
-  ) async throws -> (all: [String], locked: [String]) {
-    if link.program.findsLockedItems { return ([], []) }
-    let others = try await provider.collections(until: deadline).filter { $0 != own }
-    return (others, try await provider.locked(among: others, until: deadline))
+  ) async throws -> [(path: String, isLocked: Bool?)] {
+    if link.program.findsLockedItems { return [] }
+    return try await provider.states(
+      of: provider.collections(until: deadline).filter { $0 != own }, until: deadline)
   }
 
   /// Unlocks collections that a person need not be asked about.
@@ -92,7 +130,8 @@ extension Operation {
   func unlockOthers(than own: String) async throws {
     let mine = try await search(for: [ItemAttributes.version: "1"])
     let known = mine.locked.map(Provider.collection(of:))
-    for path in Set(try await othersWithUnknownItems(than: own).locked + known).sorted() {
+    let unknown = try await othersWithUnknownItems(than: own).filter { $0.isLocked == true }
+    for path in Set(unknown.map(\.path) + known).sorted() {
       try await unlock(path, asking: .ifNeeded)
     }
   }

@@ -67,10 +67,14 @@ struct KeychainMaker {
   }
 
   /// Returns a key for this keychain alone, so that it can be removed if making the store fails.
-  private func newServiceKey() -> SecretServiceKey {
+  ///
+  /// It names the collection that is the default now, because another one may be tomorrow.
+  private func newServiceKey() throws(StoreError) -> SecretServiceKey {
     let unique = String(UInt128.random(in: .min ... .max), radix: 16)
+    let name = try SecretServiceStore(options: config.secretServiceOptions).lastingName()
     return SecretServiceKey(
-      "\(config.groupName) \(unique)", makeIfAbsent: true, options: config.secretServiceOptions)
+      "\(config.groupName) \(unique)", in: .named(name), makeIfAbsent: true,
+      options: config.secretServiceOptions)
   }
 
   private func make(with key: PortalKey) throws(StoreError) -> SealedFileStore {

@@ -89,28 +89,50 @@ public struct SecretServiceKey: KeySource {
     SecretServiceKey(name, isMadeIfAbsent: true, store: store)
   }
 
-  /// The text in the key slot: `secret-service:NAME`, or `secret-service:COLLECTION/NAME`.
+  /// The key's name as text: `secret-service:NAME`, or `secret-service:COLLECTION/NAME`.
+  ///
+  /// A key slot has this text, with the last part of the collection's path as COLLECTION: it stays
+  /// the same when the collection gets another label, as KeePassXC's databases do when they are
+  /// locked.
   ///
   /// In both parts a slash, a percent sign, an opening brace, and characters that cannot be seen or
   /// typed are written as `%` and two hexadecimal digits for each byte.
-  public var reference: String {
+  public var reference: String { reference(in: collection) }
+
+  private func reference(in collection: SecretServiceStore.Collection) -> String {
     let parts = [collection.name, name].compactMap(\.self)
     return Self.prefix
       + parts.map { EscapedName.escape($0, separator: "/") }.joined(separator: "/")
   }
 
-  /// Returns the key if the slot names it, with this collection; otherwise `nil`.
+  /// Returns the key if the slot names it, with this collection, by any of its names; otherwise
+  /// `nil`.
   ///
   /// - Throws: `keyMissing` when the collection is unlocked and has no such key; `locked`,
   ///   `promptDismissed`, `unavailable`, `timedOut`, `corrupt` or `invalidName`.
   public func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
-    guard slot == .namedKey(reference: reference) else { return nil }
-    guard let key = try store.value(for: item()) else {
-      throw StoreError(
-        .keyMissing, store: reference, reason: "the keyring has no such key",
-        remedy: "Restore it from a backup of the keyring, or open the store another way")
-    }
+    guard try isNamed(in: slot) else { return nil }
+    guard let key = try store.value(for: item()) else { throw try keyMissing() }
     return try WrappingKey(key)
+  }
+
+  private func isNamed(in slot: KeySlot.Parameters) throws(StoreError) -> Bool {
+    guard case .namedKey(let text) = slot else { return false }
+    if text == reference { return true }
+    guard collection.name != nil, let other = SecretServiceKey(reference: text),
+      other.collection.name != nil, other.name == name
+    else { return false }
+    return try store.isSameCollection(as: other.collection)
+  }
+
+  private func keyMissing() throws(StoreError) -> StoreError {
+    let searched = try store.searchedCollections()
+    let isOnlyPlace = searched.others.isEmpty && searched.names.count <= 1
+    return StoreError(
+      .keyMissing, store: reference, reason: searched.lack("such key"),
+      remedy: isOnlyPlace
+        ? "Restore it from a backup of the keyring, or open the store another way"
+        : "Open the database or keyring that has it, or open the store another way")
   }
 
   /// Returns a slot for the key; first makes the key if it is absent and may be made.
@@ -119,7 +141,9 @@ public struct SecretServiceKey: KeySource {
   ///   `outcomeUnknown`, `accessDenied`, `unsafePermissions` or `io`.
   public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     if isMadeIfAbsent { try makeIfAbsent() }
-    let parameters = KeySlot.Parameters.namedKey(reference: reference)
+    let name = collection.name == nil ? nil : try store.lastingName()
+    let parameters = KeySlot.Parameters.namedKey(
+      reference: reference(in: name.map { .named($0) } ?? .default))
     guard let key = try wrappingKey(for: parameters) else {
       preconditionFailure("the slot names this key")
     }

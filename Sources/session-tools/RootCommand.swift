@@ -23,8 +23,9 @@ struct RootCommand: RootToolCommand {
       rotate, export, import, migrate, anchor check and credential-server always name the store; \
       lock without one locks all.
 
-      secret-service: is the default collection of the desktop's keyring, and \
-      secret-service:COLLECTION is another collection. Only items of this library are used there.
+      secret-service: is the desktop's keyring: the items of all its collections, and the default \
+      one for new items. secret-service:COLLECTION is one collection, by its label, or by the last \
+      part of its path, which does not change. Only items of this library are used there.
 
       Data goes to standard output, everything else to standard error. No secret is ever an \
       argument.

@@ -17,6 +17,7 @@ import Testing
       case "no-provider", "rejected": nil
       case "kwallet", "kwallet-imports": try await KWallet(on: bus)
       case "keepassxc-imports": try await KeePassXC(on: bus)
+      case "keepassxc-two": try await KeePassXC(on: bus, second: "home")
       default: try await GnomeKeyring(on: bus)
       }
     let replayed = try await onThread {
@@ -28,6 +29,6 @@ import Testing
   }
 
   @Test func `there are transcripts`() {
-    #expect(Self.all.count == 9)
+    #expect(Self.all.count == 11)
   }
 }

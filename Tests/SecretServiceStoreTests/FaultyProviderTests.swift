@@ -33,12 +33,12 @@ import Testing
 
   /// The methods and properties that each call uses.
   private static let used = [
-    ("value", ["OpenSession", "ReadAlias", "SearchItems", "GetSecrets"]),
-    ("contains", ["OpenSession", "ReadAlias", "SearchItems"]),
-    ("keys", ["OpenSession", "ReadAlias", "SearchItems", "GetSecrets"]),
-    ("items", ["OpenSession", "ReadAlias", "SearchItems", "GetSecrets"]),
-    ("put", ["OpenSession", "ReadAlias", "Locked", "SearchItems"]),
-    ("remove", ["OpenSession", "ReadAlias", "SearchItems", "Locked"]),
+    ("value", ["OpenSession", "SearchItems", "GetSecrets"]),
+    ("contains", ["OpenSession", "SearchItems"]),
+    ("keys", ["OpenSession", "ReadAlias", "Collections", "Locked", "SearchItems", "GetSecrets"]),
+    ("items", ["OpenSession", "ReadAlias", "Collections", "Locked", "SearchItems", "GetSecrets"]),
+    ("put", ["OpenSession", "Locked", "SearchItems"]),
+    ("remove", ["OpenSession", "SearchItems", "Locked"]),
   ]
 
   @Test func `no answer is an error in time`() async throws {

@@ -84,7 +84,7 @@ import Testing
   {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
-    let (first, second) = (bus.store(), bus.store(.named("session")))
+    let (first, second) = (bus.store(.named("login")), bus.store(.named("session")))
     let before = try items(count: 10)
     try await first.apply(before.map { .put($0.value, for: $0.key) })
     let journal = try sealed("journal")
@@ -102,12 +102,15 @@ import Testing
     #expect(try await there.undo().leftCount == 0)
     #expect(try await contents(first) == before)
 
-    // The default collection's alias, and its label.
-    let again = Migration(
-      from: first, to: bus.store(.named("login")), journal: MemoryStore(), options: moving())
-    let report = try await again.run()
-    #expect(report.isComplete && report.migratedCount == before.count)
-    #expect(try await contents(first) == before)
+    // Its alias and its label; and the default collection, whose items are in any.
+    for (source, target) in [
+      (first, bus.store(.named("Login"))), (first, bus.store()), (bus.store(), first),
+    ] {
+      let again = Migration(from: source, to: target, journal: MemoryStore(), options: moving())
+      let report = try await again.run()
+      #expect(report.isComplete && report.migratedCount == before.count)
+      #expect(try await contents(first) == before)
+    }
     withExtendedLifetime(keyring) {}
   }
 

@@ -52,6 +52,14 @@ package struct MigrationOutput {
     guard migration.options.mapping == MigrationOptions.Mapping(),
       try migration.isWithinOneStore()
     else { return }
+    if migration.source as AnyObject !== migration.target as AnyObject,
+      (migration.source as? any MigratableStore)?.sharesItems(with: migration.target) == true
+    {
+      throw Failure(
+        .usage,
+        "source and target share items, because secret-service: has those of all collections; name "
+          + "the collections, as secret-service:COLLECTION")
+    }
     throw Failure(
       .usage,
       "source and target are the same store; to give its items other names, use rename, or "

@@ -34,7 +34,10 @@ struct ServiceChecks {
       }
       return try check(availability)
     } catch {
-      return found(error.reason, remedy: error.remedy, ExitStatus(error.code))
+      // Another collection than the checked one may be locked.
+      let about = error.store == store.collection.description ? "" : "\(error.store): "
+      return found(
+        about + error.reason, remedy: Remedy.typed(error).remedy, ExitStatus(error.code))
     }
   }
 

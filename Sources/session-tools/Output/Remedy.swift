@@ -54,10 +54,10 @@ enum Remedy {
     case StoreError.unavailable where error.reason.hasPrefix("there is no store"):
       return (originIfDefault(error.store) ?? "Name an existing store")
         + ", or make one with session-tools init " + error.store.shellQuoted
-    case StoreError.locked where error.reason == "the keyring is locked",
+    case StoreError.locked where error.store.hasPrefix(keyring) && error.reason.contains("locked"),
       StoreError.promptDismissed where error.store.hasPrefix(keyring):
-      let name = error.store.dropFirst(keyring.count).filter { $0 != "'" }
-        .drop(while: { $0 == " " })
+      // Behind it is a space, and the collection's name in quotes.
+      let name = error.store.dropFirst(keyring.count + " '".count).dropLast()
       let location = "secret-service:" + (name.isEmpty ? "" : String(name).shellQuoted)
       return "Run session-tools unlock \(location) where the desktop can ask for the password"
     default: return nil

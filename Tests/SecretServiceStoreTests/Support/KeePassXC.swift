@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// KeePassXC on a bus, without a display: one database, "secrets", of which other programs see one
-/// group.
+/// group, or also a second one.
 final class KeePassXC: Sendable {
   private static let program = "/usr/bin/keepassxc"
   private let daemon: Daemon
@@ -21,30 +21,40 @@ final class KeePassXC: Sendable {
   ///   - bus: The bus that it joins.
   ///   - saves: Whether it saves after every change.
   ///   - confirms: Whether it asks the person before a program reads an item that another created.
+  ///   - asksBeforeSearch: Whether a search asks for a password if all databases are locked, as it
+  ///     does unless configured otherwise.
+  ///   - second: The name of the file of a second database, which is open and in front.
   ///   - display: The display of its windows; by default it has none.
   /// - Throws: An error if it cannot be started.
   init(
-    on bus: PrivateBus, saves: Bool = false, confirms: Bool = false, display: Display? = nil
+    on bus: PrivateBus, saves: Bool = false, confirms: Bool = false,
+    asksBeforeSearch: Bool = false, second: String? = nil, display: Display? = nil
   ) async throws {
     database = Self.database(on: bus)
     if !FileManager.default.fileExists(atPath: Self.database(on: bus)) {
       try await Self.emptyDatabase.value.write(to: URL(filePath: Self.database(on: bus)))
-      try Self.writeSettings(on: bus, saves: saves, confirms: confirms)
+      try Self.writeSettings(
+        on: bus, saves: saves, confirms: confirms, asksBeforeSearch: asksBeforeSearch)
     }
+    let other = second.map { bus["data/\($0).kdbx"] }
+    if let other { try await Self.emptyDatabase.value.write(to: URL(filePath: other)) }
     var environment = bus.environment
     if let display {
       environment["QT_QPA_PLATFORM"] = "xcb"
       environment["DISPLAY"] = display.name
     }
     daemon = try Daemon(
-      Self.program, ["--pw-stdin", Self.database(on: bus)], input: "pw\n",
+      Self.program, ["--pw-stdin", Self.database(on: bus)] + [other].compactMap(\.self),
+      input: "pw\npw\n",
       environment: environment)
     try await bus.waitForOwner(of: OtherClient.provider)
     let client = try await OtherClient(on: bus)
     try await wait(until: "the database is open") {
       guard try await client.collection() != "/" else { return false }
       do {
-        return try await !client.isLocked()
+        let collections = try await client.collections()
+        for path in collections where try await client.isLocked(path) { return false }
+        return collections.count == (second == nil ? 1 : 2)
       } catch is DBusError {
         // The database is being opened, for which its collection goes and comes back.
         return false
@@ -90,7 +100,7 @@ final class KeePassXC: Sendable {
   }
 
   private static func writeSettings(
-    on bus: PrivateBus, saves: Bool, confirms: Bool
+    on bus: PrivateBus, saves: Bool, confirms: Bool, asksBeforeSearch: Bool
   ) throws {
     let directory = bus["config/keepassxc"]
     try FileManager.default.createDirectory(
@@ -108,11 +118,20 @@ final class KeePassXC: Sendable {
       ConfirmAccessItem=\(confirms)
       ConfirmDeleteItem=false
       ShowNotification=false
-      UnlockBeforeSearch=false
+      UnlockBeforeSearch=\(asksBeforeSearch)
 
       """
     try settings.write(
       toFile: "\(directory)/keepassxc.ini", atomically: true, encoding: .utf8)
+  }
+
+  /// Brings a database to the front, which makes it the default collection; if it is locked, this
+  /// also unlocks it.
+  static func show(_ name: String, on bus: PrivateBus) async throws {
+    let window = "org.keepassxc.KeePassXC.MainWindow"
+    try await bus.run(
+      "/usr/bin/dbus-send", "--session", "--print-reply", "--dest=\(window)", "/keepassxc",
+      "\(window).openDatabase", "string:\(bus["data/\(name).kdbx"])", "string:pw")
   }
 
   var isRunning: Bool { daemon.isRunning }

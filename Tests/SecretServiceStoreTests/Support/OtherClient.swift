@@ -29,10 +29,21 @@ struct OtherClient {
     try await call(Self.root, "Service", "ReadAlias", [.string(alias)])[0].text ?? ""
   }
 
-  /// Locks the default collection.
-  func lock() async throws {
-    let answer = try await call(
-      Self.root, "Service", "Lock", [.objectPaths([try await collection()])])
+  /// Returns the paths of all collections.
+  func collections() async throws -> [String] {
+    try await property("Collections", of: Self.root, "Service").texts ?? []
+  }
+
+  /// Makes another collection of gnome-keyring the default one.
+  func setDefault(_ collection: String) async throws {
+    try await call(
+      Self.root, "Service", "SetAlias", [.string("default"), .objectPath(collection)])
+  }
+
+  /// Locks the default collection, or another one.
+  func lock(_ collection: String? = nil) async throws {
+    let path = if let collection { collection } else { try await self.collection() }
+    let answer = try await call(Self.root, "Service", "Lock", [.objectPaths([path])])
     // KeePassXC locks in a prompt that asks no question.
     if let prompt = answer.last?.objectPath, prompt != "/" {
       try await call(prompt, "Prompt", "Prompt", [.string("")])
@@ -44,8 +55,9 @@ struct OtherClient {
     try await property("Items", of: collection(), "Collection").texts ?? []
   }
 
-  func isLocked() async throws -> Bool {
-    try await property("Locked", of: collection(), "Collection").boolean == true
+  func isLocked(_ collection: String? = nil) async throws -> Bool {
+    let path = if let collection { collection } else { try await self.collection() }
+    return try await property("Locked", of: path, "Collection").boolean == true
   }
 
   func attributes(of item: String) async throws -> [String: String] {
