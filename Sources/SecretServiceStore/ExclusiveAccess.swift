@@ -6,16 +6,32 @@ import Synchronization
 extension SecretServiceStore {
   /// Runs a closure while no other task, thread or process has exclusive access to the name.
   ///
-  /// The service has no such locks, so this excludes only programs that use this library on the
-  /// same machine: by a lock file below `$XDG_RUNTIME_DIR`.
+  /// The service has no such locks, so this excludes only programs that use this library: all that
+  /// are on the same bus, by a name on it that only one connection can own. If the connection to
+  /// the bus breaks, the access is lost, while the closure continues.
   ///
-  /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied`, `io`, or the closure's errors.
+  /// Where there is no bus, or a sandbox forbids such names, it is a lock file below
+  /// `$XDG_RUNTIME_DIR`. For a sandbox ``StoreTraits/excludesOtherProcesses`` is false, because
+  /// programs outside of it are not excluded.
+  ///
+  /// - Throws: `timedOut`, `unavailable` when the bus cannot be reached, `unsafePermissions`,
+  ///   `accessDenied`, `io`, or the closure's errors.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     let deadline = Deadline(in: timeout)
     try locks.names.lock(key, timeout: timeout)
     defer { locks.names.unlock(key) }
+    if let name = try waiting({ store async throws(StoreError) in
+      try await store.ownedName(for: key, until: deadline)
+    }) {
+      defer {
+        BlockingAnswer<Void, Never>.wait { [options] in
+          await name.release(timeout: options.timeout)
+        }
+      }
+      return try body()
+    }
     let held = try locks.file().lock(byte: locks.byte(of: key), timeout: deadline.left)
     defer { held.unlock() }
     return try body()
@@ -23,24 +39,84 @@ extension SecretServiceStore {
 
   /// Runs a closure while no other task, thread or process has exclusive access to the name.
   ///
-  /// - Throws: `timedOut`, `cancelled` when the task was cancelled while waiting,
-  ///   `unsafePermissions`, `accessDenied`, `io`, or the closure's errors.
+  /// - Throws: As the blocking variant, and `cancelled` when the task was cancelled while waiting.
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     let deadline = Deadline(in: timeout)
     try await locks.names.lock(key, timeout: timeout)
     defer { locks.names.unlock(key) }
+    if let name = try await ownedName(for: key, until: deadline) {
+      do {
+        let result = try await body()
+        await name.release(timeout: options.timeout)
+        return result
+      } catch {
+        await name.release(timeout: options.timeout)
+        throw error
+      }
+    }
     let held = try await locks.file().lock(byte: locks.byte(of: key), timeout: deadline.left)
     defer { held.unlock() }
     return try await body()
   }
+
+  /// Returns the name on the bus that stands for a key, once no other connection owns it; `nil`
+  /// where there can be none.
+  private func ownedName(
+    for key: StoreKey, until deadline: Deadline
+  ) async throws(StoreError) -> OwnedName? {
+    guard bus.isPresent else { return nil }
+    do throws(DBusError) {
+      // A free name is available in no time, but not without the bus's answer.
+      let connection = try await locks.connection(to: bus, until: Deadline(in: options.timeout))
+      return try await OwnedName.request(
+        RuntimeLocks.busName(of: key), on: connection, answerTimeout: options.timeout,
+        until: deadline)
+    } catch let error where error.saysNameForbidden {
+      locks.isFileNeeded.withLock { $0 = true }
+      return nil
+    } catch let error where error.kind == .timedOut {
+      throw StoreError(
+        .timedOut, store: name, reason: "another process has held the lock for too long",
+        remedy: "Find it with busctl --user status \(RuntimeLocks.busName(of: key))",
+        underlying: error)
+    } catch {
+      throw storeError(error)
+    }
+  }
 }
 
-/// The lock file that replaces the locks that the service lacks.
+/// The locks that the service lacks.
 final class RuntimeLocks: Sendable {
   let names = NameLocks<StoreKey>(store: "secret service")
+  /// Whether the bus has refused a name.
+  let isFileNeeded = Mutex(false)
   private let opened = Mutex<LockFile?>(nil)
+  /// Not the connection for calls, which is replaced when the provider is restarted.
+  private let connected = Mutex<DBusConnection?>(nil)
+
+  /// Returns the connection that owns names.
+  ///
+  /// - Throws: `DBusError`.
+  func connection(
+    to bus: SessionBus, until deadline: Deadline
+  ) async throws(DBusError) -> DBusConnection {
+    if let connection = connected.withLock(\.self), !connection.isClosed { return connection }
+    let new = try await bus.connect(until: deadline)
+    return connected.withLock { connection in
+      if let connection, !connection.isClosed { return connection }
+      connection = new
+      return new
+    }
+  }
+
+  /// Returns the name on the bus for a key, in any collection: one collection can have several
+  /// names.
+  static func busName(of key: StoreKey) -> String {
+    // No part of a name on the bus begins with a digit.
+    "org.session_tools.Lock.H" + Checksum.hexadecimal(of: key.canonicalBytes).prefix(32)
+  }
 
   /// Returns the lock file, in a directory that is made when it is first needed.
   ///
@@ -65,11 +141,20 @@ final class RuntimeLocks: Sendable {
     return try PrivateDirectory(path, fileSystem: fileSystem)
   }
 
-  /// Returns the byte of the lock file for a name, in any collection: one collection can have
-  /// several names.
+  /// Returns the byte of the lock file for a key.
   func byte(of key: StoreKey) -> Int {
     let bytes = key.canonicalBytes
     return LockFile.byte(
       for: Checksum.sha256(ByteBuffer(bytes), 0..<bytes.count).load(UInt64.self, at: 0))
+  }
+}
+
+extension DBusError {
+  /// Whether the bus, or a sandbox's filter in its place, does not let this process own a name.
+  fileprivate var saysNameForbidden: Bool {
+    [
+      "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.ServiceUnknown",
+      "org.freedesktop.DBus.Error.NameHasNoOwner",
+    ].contains(name)
   }
 }

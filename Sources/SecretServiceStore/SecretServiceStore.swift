@@ -46,7 +46,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// The store's name in errors.
   var name: String { collection.description }
 
-  /// Reads one value; `nil` when the collection is unlocked and there is no such item.
+  /// Reads one value; `nil` when there is no such item, and no locked collection may have it.
   ///
   /// - Throws: `locked`; `promptDismissed`; `unavailable` when there is no bus, no provider or no
   ///   such collection; `timedOut`, `cancelled`, `corrupt`, `unsupportedVersion` or
@@ -112,7 +112,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// - Throws: The errors of ``asyncValue(for:)``.
   public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
     try await perform { operation in
-      try await !operation.items(with: ItemAttributes.identity(of: key), .one).isEmpty
+      try await !operation.items(with: ItemAttributes.identity(of: key), .presence).isEmpty
     }
   }
 
@@ -131,12 +131,13 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
 
   /// Returns whether the collection can be used.
   ///
-  /// - Throws: `timedOut` when the service exists but does not answer, `cancelled`, `accessDenied`,
-  ///   or `unavailable` when its answer is invalid.
+  /// - Throws: `timedOut` when the service exists but does not answer; `cancelled`; `accessDenied`,
+  ///   such as when the session bus belongs to another user; `unavailable` when the bus is there
+  ///   and cannot be used, or the service's answer is invalid.
   public func availability() async throws(StoreError) -> Availability {
     do {
       return try await performAlsoAfterRestart { try await $0.availability() }
-    } catch let error as DBusError where error.kind == .disconnected {
+    } catch let error as DBusError where error.kind == .disconnected && !bus.isPresent {
       return .noBus
     } catch let error as DBusError where error.saysNoProvider {
       return .noProvider
@@ -148,7 +149,8 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// Asks the person to unlock the collection, whatever the policy; does nothing if it is unlocked.
   ///
   /// With the default collection: if that is unlocked, it asks to unlock the other collections that
-  /// may have an item of this library.
+  /// may have an item of this library. With a name that no open collection has: it asks to unlock
+  /// those that may have it.
   ///
   /// - Throws: `promptDismissed`, also when the question could not be shown; `timedOut` when it was
   ///   not answered, `unavailable` or `cancelled`.
@@ -179,11 +181,12 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   }
 
   /// The traits of a store without atomic changes that other processes share; durable, unless the
-  /// collection is the one in memory.
+  /// collection is the one in memory; without exclusion of other processes in a sandbox.
   public var traits: StoreTraits {
     StoreTraits(
       isAtomic: false, isDurable: collection.name != "session", seesOtherProcesses: true,
-      excludesOtherProcesses: true, largestValueByteCount: Self.largestValueByteCount)
+      excludesOtherProcesses: Sandbox.current == nil && !locks.isFileNeeded.withLock(\.self),
+      largestValueByteCount: Self.largestValueByteCount)
   }
 
   /// Returns that the provider protects the items, with the keyring's password.

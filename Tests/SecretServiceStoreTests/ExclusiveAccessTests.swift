@@ -1,5 +1,8 @@
+import BusTestSupport
 import Foundation
+import SealedStore
 import SecretServiceStore
+import SessionTools
 import SessionToolsBase
 import Synchronization
 import TestSupport
@@ -90,6 +93,153 @@ private final class Room: Sendable {
       try await group.waitForAll()
     }
     #expect(try String(contentsOfFile: directory["count"], encoding: .utf8) == "400")
+  }
+
+  /// As a job of cron and a program of the desktop, which share only the bus.
+  @Test func `of processes with different environments on one bus, one at a time has a name`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    try "0".write(toFile: bus["count"], atomically: true, encoding: .utf8)
+    try await withThrowingTaskGroup { group in
+      for number in 0..<4 {
+        group.addTask { [address = bus.address, count = bus["count"], runtime = bus["runtime"]] in
+          await #expect(processExitsWith: .success) {
+            [
+              address = address as String, count = count as String, runtime = runtime as String,
+              number = number as Int
+            ] in
+            _ = unsafe setenv("DBUS_SESSION_BUS_ADDRESS", address, 1)
+            if number % 2 == 0 {
+              _ = unsafe unsetenv("XDG_RUNTIME_DIR")
+            } else {
+              Self.inRuntimeDirectory(runtime)
+            }
+            let store = SecretServiceStore()
+            precondition(store.traits.excludesOtherProcesses)
+            let key = try StoreKey("item", in: "service")
+            let add = {
+              let found = Int(try String(contentsOfFile: count, encoding: .utf8)) ?? -1
+              try "\(found + 1)".write(toFile: count, atomically: true, encoding: .utf8)
+            }
+            for _ in 0..<25 {
+              try store.withExclusiveAccess(to: key, timeout: .seconds(60)) { try add() }
+              try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+                () async throws in try add()
+              }
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try String(contentsOfFile: bus["count"], encoding: .utf8) == "200")
+    #expect(keyring.isRunning)
+  }
+
+  @Test func `a waiter on the bus that waits too long or is cancelled leaves the queue`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let (store, other) = (bus.store(), bus.store())
+    let key = try StoreKey("item", in: "a")
+    try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+      let late = await failure {
+        try await other.withExclusiveAccess(to: key, timeout: .milliseconds(50)) { () async in
+          Room.mustBeEmpty()
+        }
+      }
+      #expect(late == StoreError.timedOut)
+      let lateThread = await failure {
+        try await onThread {
+          try other.withExclusiveAccess(to: key, timeout: .milliseconds(50)) { Room.mustBeEmpty() }
+        }
+      }
+      #expect(lateThread == StoreError.timedOut)
+      let task = Task {
+        try await other.withExclusiveAccess(to: key, timeout: .seconds(600)) { () async in
+          Room.mustBeEmpty()
+        }
+      }
+      task.cancel()
+      #expect(await failure { try await task.value } == StoreError.cancelled)
+      // Another name is free.
+      try await other.withExclusiveAccess(to: StoreKey("free", in: "a"), timeout: .zero) {
+        () async in
+      }
+    }
+    // None of them gets it later.
+    try await bus.store().withExclusiveAccess(to: key, timeout: .zero) { () async in }
+    // A cancelled closure gives it back.
+    let cancelled = Task {
+      try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+        try await Task.sleep(for: .seconds(600))
+      }
+    }
+    cancelled.cancel()
+    _ = await cancelled.result
+    try await other.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+  }
+
+  @Test func `where the bus forbids names, a file is the lock and the traits say so`()
+    async throws
+  {
+    let bus = try await PrivateBus(denying: "own_prefix=\"org.session_tools.Lock\"")
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) {
+      [path = directory.path as String, address = bus.address as String] in
+      Self.inRuntimeDirectory(path)
+      _ = unsafe setenv("DBUS_SESSION_BUS_ADDRESS", address, 1)
+      let (store, other) = (SecretServiceStore(), SecretServiceStore())
+      let key = try StoreKey("item", in: "a")
+      try await store.withExclusiveAccess(to: key, timeout: .zero) {
+        let late = await failure {
+          try await other.withExclusiveAccess(to: key, timeout: .milliseconds(50)) { () async in
+            Room.mustBeEmpty()
+          }
+        }
+        precondition(late == StoreError.timedOut)
+      }
+      precondition(!store.traits.excludesOtherProcesses)
+    }
+    #expect(FileManager.default.fileExists(atPath: directory["session-tools/lock"]))
+  }
+
+  /// One without `XDG_RUNTIME_DIR`.
+  @Test func `two processes that make a key at the same time make one`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await GnomeKeyring(on: bus)
+    for round in 0..<15 {
+      try await withThrowingTaskGroup { group in
+        for isCron in [false, true] {
+          group.addTask { [address = bus.address, path = bus["store"], runtime = bus["runtime"]] in
+            await #expect(processExitsWith: .success) {
+              [
+                address = address as String, path = path as String, runtime = runtime as String,
+                round = round as Int, isCron = isCron as Bool
+              ] in
+              _ = unsafe setenv("DBUS_SESSION_BUS_ADDRESS", address, 1)
+              if isCron {
+                _ = unsafe unsetenv("XDG_RUNTIME_DIR")
+              } else {
+                Self.inRuntimeDirectory(runtime)
+              }
+              let key = SecretServiceKey("k\(round)", makeIfAbsent: true)
+              _ = try SealedFileStore.create(at: "\(path)-\(round)-\(isCron)", key: key)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      for isCron in [false, true] {
+        let key = SecretServiceKey("k\(round)", isMadeIfAbsent: false, store: bus.store())
+        _ = try await onThread {
+          try SealedFileStore.open(at: bus["store-\(round)-\(isCron)"], key: key)
+        }
+      }
+    }
+    #expect(keyring.isRunning)
   }
 
   @Test func `a waiter that waits too long or is cancelled does not get the name`() async throws {
