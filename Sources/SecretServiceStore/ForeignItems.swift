@@ -122,9 +122,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
     var omissions: [Omission] = []
     for item in items where item.path != kept.path {
       if GivenAttributes.of(item.attributes) == GivenAttributes.of(kept.attributes) {
-        let older = try await store.foreignValue(of: [item.path]) { _ in true }
-        let newer = try await store.foreignValue(of: [kept.path]) { _ in true }
-        guard older != newer else { continue }
+        if try await haveSameSecret(item, kept) { continue }
       }
       omissions.append(
         try await omission(
@@ -132,6 +130,21 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
           "a newer item would also be \(key), and only that one is read; copy this one by hand"))
     }
     return omissions
+  }
+
+  private func haveSameSecret(_ first: FoundItem, _ second: FoundItem) async throws(StoreError)
+    -> Bool
+  {
+    do throws(StoreError) {
+      let (one, other) = (
+        try await store.foreignValue(of: [first.path]) { _ in true },
+        try await store.foreignValue(of: [second.path]) { _ in true }
+      )
+      return one == other
+    } catch let error where error.code == .corrupt {
+      // One of them cannot be read with certainty.
+      return false
+    }
   }
 
   /// Describes an item by its label, which its program shows, or by the names of its attributes,

@@ -22,6 +22,8 @@ struct KeptLine: Sendable {
 extension Operation {
   /// How often to ask for items that exist and are not locked, but are not returned.
   private static let largestRoundCount = 5
+  /// With how many other items an empty one is read.
+  private static let largestCompany = 50
 
   /// Returns the secret of another program's item; `nil` when the item is gone.
   ///
@@ -32,7 +34,38 @@ extension Operation {
     } again: { () async throws in
       try await provider.present(of: [path], until: deadline).all
     }
-    return secrets[path]
+    guard let secret = secrets[path], secret.isEmpty, !link.program.withholdsLockedSecrets else {
+      return secrets[path]
+    }
+    return try await secretInCompany(of: path)
+  }
+
+  /// Returns the secret of an item that was empty, if it certainly is not withheld.
+  ///
+  /// A wallet can be closed and opened again between any two calls. But KWallet answers one call
+  /// for several secrets at one time: so an empty one counts if it came with another one that is
+  /// not empty.
+  ///
+  /// - Throws: `corrupt` when no other item shows it, `locked` and similar errors.
+  private func secretInCompany(of path: String) async throws -> SecretBytes {
+    let collection = Provider.collection(of: path)
+    for _ in 0..<Self.largestRoundCount {
+      try await unlockIfLocked(collection)
+      let others = try await provider.items(of: collection, until: deadline)
+      for other in others.filter({ $0 != path }).prefix(Self.largestCompany) {
+        var refusal = DBusError.unexpected("GetSecrets")
+        let given = try await givenSecrets(of: [path, other], .small, refusal: &refusal)
+        if let secret = given[path], !secret.isEmpty || given[other]?.isEmpty == false {
+          return secret
+        }
+      }
+      if try await !provider.isLocked(collection, until: deadline) { break }
+    }
+    throw StoreError(
+      .corrupt, store: store.name,
+      reason: "the service returned an empty secret, as it does for one that is locked, and no "
+        + "other item in the collection shows that it was unlocked",
+      remedy: "Copy it by hand, or store an item that is not empty beside it and try again")
   }
 
   /// Returns the line of one of our items; `nil` when the item is gone.

@@ -75,12 +75,23 @@ import Testing
       try await items.value(for: StoreKey("u", in: "s")) == SecretBytes(utf8: "theirs"))
   }
 
-  @Test func `an empty value of another program is a value`() async throws {
+  @Test func `an empty value of another program is a value only beside one that is not empty`()
+    async throws
+  {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
-    try await provider.add("", ["service": "s", "username": "u"])
+    for user in ["u", "v"] { try await provider.add("", ["service": "s", "username": user]) }
     let items = ForeignSecretServiceItems(.goKeyring, bus.store())
-    #expect(try await items.value(for: StoreKey("u", in: "s")) == SecretBytes(utf8: ""))
+    let empty = try StoreKey("u", in: "s")
+    #expect(await failure { try await items.value(for: empty) } == StoreError.corrupt)
+    let target = MemoryStore()
+    var options = MigrationOptions()
+    options.allowsWeakerProtection = true
+    let migration = Migration(from: items, to: target, journal: MemoryStore(), options: options)
+    #expect(try await !migration.run().isComplete)
+    #expect(try await target.keys(in: nil).isEmpty)
+    try await provider.add("theirs", ["service": "s", "username": "w"])
+    #expect(try await items.value(for: empty) == SecretBytes(utf8: ""))
   }
 
   @Test func `an empty secret that is not locked is damage`() async throws {

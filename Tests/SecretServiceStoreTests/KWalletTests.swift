@@ -89,6 +89,59 @@ import Testing
     #expect(keyring.isRunning)
   }
 
+  /// KWallet returns empty secrets while the wallet is closed, which later calls do not show.
+  @Test func `no empty value is migrated out of a wallet that is closed for a moment`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let keyring = try await KWallet(on: bus)
+    var values: [StoreKey: SecretBytes] = [:]
+    for number in 0..<15 {
+      // One of them is empty.
+      let value = number == 7 ? "" : "value \(number)"
+      try await bus.secretTool(
+        "store", "--label=l", "service", "s", "username", "u\(number)", input: value)
+      values[try StoreKey("u\(number)", in: "s")] = SecretBytes(utf8: value)
+    }
+    var options = MigrationOptions()
+    options.allowsWeakerProtection = true
+    var (copied, empty) = (0, 0)
+    for round in 0..<TestSize.choose(small: 5, medium: 20, large: 200) {
+      let target = MemoryStore()
+      let migration = Migration(
+        from: ForeignSecretServiceItems(.goKeyring, bus.store()), to: target,
+        journal: MemoryStore(), options: options)
+      let (steps, reporter) = AsyncStream.makeStream(of: Void.self)
+      async let hasEnded: Void = {
+        defer { reporter.finish() }
+        do {
+          _ = try await migration.run(progress: { _, _, _, _ in reporter.yield() })
+        } catch MigrationError.store(let error) where error.code == .locked {
+          // The wallet was closed at that moment.
+        }
+      }()
+      // One step later in each round.
+      var stepCount = 0
+      for await _ in steps {
+        stepCount += 1
+        if stepCount > round % 40 { break }
+      }
+      try await keyring.lock()
+      try await keyring.logIn()
+      try await hasEnded
+      for key in try await target.keys(in: nil) {
+        let value = try await target.value(for: key)
+        #expect(value == values[key], "round \(round), \(key)")
+        copied += 1
+        empty += value?.isEmpty == true ? 1 : 0
+      }
+    }
+    // Those that were copied are all there is, unless each migration ended early.
+    #expect(copied > 0 && empty > 0)
+    print("\(copied) values were copied, \(empty) of them empty")
+    #expect(keyring.isRunning)
+  }
+
   @Test func `another program's items are migrated out of a wallet that is closed midway`()
     async throws
   {
