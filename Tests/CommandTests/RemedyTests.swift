@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each command that the doctor shows mends what it is shown for: it is run in the state in which it
-/// is shown, and the doctor is asked again.
+/// Each command that the doctor shows repairs what it is shown for: it is run in the state in which
+/// it is shown, and the doctor is asked again.
 @Suite struct RemedyTests {
   struct State: CustomTestStringConvertible, Sendable {
     /// The finding, or a part of it.
@@ -35,7 +35,8 @@ import Testing
       finding: "in use",
       files: """
         for size in 3000000 1900000 1; do
-          head -c $size /dev/zero | session-tools set store --service mail big$((size > 2000000)) --key-file key
+          head -c $size /dev/zero \\
+            | session-tools set store --service mail big$((size > 2000000)) --key-file key
         done
         """),
     State(
@@ -48,7 +49,7 @@ import Testing
   ]
 
   @Test(arguments: states)
-  func `the doctor's command mends what it is shown for`(_ state: State) throws {
+  func `the doctor's command repairs what it is shown for`(_ state: State) throws {
     let tool = try Tool()
     try tool.run(
       "session-tools init store --key-file key; for i in 1 2 3; do "
@@ -59,8 +60,8 @@ import Testing
     // One of several ways: the one that begins with the word, or the first.
     let way = remedy.components(separatedBy: "un ").last ?? remedy
     let command = remedy.contains("un ") ? way : remedy.components(separatedBy: ", or ")[0]
-    let mended = try checks(of: tool, after: "\(state.shell); \(command) > /dev/null 2>&1")
-    #expect(!mended.contains { $0.shows(state) }, "\(command)")
+    let repaired = try checks(of: tool, after: "\(state.shell); \(command) > /dev/null 2>&1")
+    #expect(!repaired.contains { $0.shows(state) }, "\(command)")
   }
 
   private struct Check: Decodable {

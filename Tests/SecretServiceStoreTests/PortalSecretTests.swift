@@ -27,7 +27,8 @@ import Testing
     for (fault, code) in [
       ("response 1", StoreError.promptDismissed), ("response 2", StoreError.unavailable),
       ("response 77", StoreError.unavailable), ("refused-and-open", StoreError.unavailable),
-      ("error", StoreError.unavailable), ("not-allowed", StoreError.accessDenied), ("length 0", StoreError.invalidKey),
+      ("error", StoreError.unavailable), ("not-allowed", StoreError.accessDenied),
+      ("length 0", StoreError.invalidKey),
       ("length 15", StoreError.invalidKey), ("length 4097", StoreError.invalidKey),
       ("endless", StoreError.invalidKey), ("die", StoreError.unavailable),
     ] {

@@ -60,7 +60,7 @@ package struct KeyAgent: Sendable {
   }
 
   private func directory() throws(StoreError) -> PrivateDirectory? {
-    // An agent needs such a place as well, so without one there is none.
+    // An agent needs such a place as well: without one, none can run.
     guard let path = path ?? (try? Self.directoryPath) else { return nil }
     do throws(StoreError) {
       return try PrivateDirectory(path, fileSystem: LinuxFileSystem())

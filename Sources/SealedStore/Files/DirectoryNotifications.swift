@@ -24,7 +24,7 @@ package final class DirectoryNotifications: Sendable {
     }
   }
 
-  /// - Parameter limit: The limit that the call counts against, of those in inotify(7).
+  /// The error of a call that counts against a limit of inotify(7).
   private static func refusal(
     _ error: Int32, limit: String, raisedTo number: Int, _ path: String
   ) -> StoreError {

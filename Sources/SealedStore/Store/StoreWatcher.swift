@@ -154,8 +154,8 @@ final class StoreWatcher: Sendable {
     queue.async { self.tellChanges(of: store) }
   }
 
-  /// - Parameter isPoll: Whether nothing says that anything changed: then observers are not told
-  ///   again that the store cannot be followed.
+  /// Reports what changed; a poll, for which nothing says that anything did, does not report again
+  /// that the store cannot be followed.
   private func tellChanges(of store: SealedFileStore, isPoll: Bool = false) {
     guard !observers.isEmpty else { return }
     let seen = state.withLock { $0.seen }

@@ -67,7 +67,8 @@ package struct AccessRule: Sendable {
       let command = "run chmod \(target ?? "\(mode) \(path.shellQuoted)")"
       remedy =
         FileSystemType.mayIgnoreModes(path)
-        ? "Move it to a file system that keeps permissions, such as ext4; if this one does, \(command)"
+        ? "Move it to a file system that keeps permissions, such as ext4; if this one does, "
+          + command
         : command.prefix(1).uppercased() + command.dropFirst()
     } else if hasOneName, status.linkCount != 1 {
       reason = "it has \(status.linkCount) hard links"

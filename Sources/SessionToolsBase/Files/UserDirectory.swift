@@ -47,6 +47,7 @@ package enum UserDirectory: Sendable {
   /// - Parameters:
   ///   - environment: The process's environment.
   ///   - variable: A variable that would do as well.
+  /// - Returns: An absolute path.
   /// - Throws: `unavailable` if there is neither.
   package static func home(
     environment: [String: String] = ProcessInfo.processInfo.environment, or variable: String? = nil

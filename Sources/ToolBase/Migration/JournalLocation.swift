@@ -17,7 +17,8 @@ package struct JournalLocation {
   /// Whether the path is the default one.
   let isStandard: Bool
 
-  package init(path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration
+  package init(
+    path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration
   ) throws {
     self.path = try path ?? Self.path(source.location, target.location)
     isStandard = path == nil

@@ -5,8 +5,8 @@ import ToolBase
 /// The files of gnome-keyring's collections: whether their secrets are plain text, and why one may
 /// not be loaded.
 ///
-/// Source: gnome-keyring's pkcs11/secret-store/gkm-secret-textual.c: a keyring without a password is
-/// a key file of GLib, in which a value with several lines is not escaped.
+/// Source: gnome-keyring's pkcs11/secret-store/gkm-secret-textual.c: a keyring without a password
+/// is a key file of GLib, in which a value with several lines is not escaped.
 struct KeyringFiles {
   /// A keyring without a password.
   struct PlainFile {
@@ -16,7 +16,7 @@ struct KeyringFiles {
     /// The lines that are not of its format; with one, gnome-keyring does not load the file.
     let strayLines: [Int]
 
-    var howToMend: String {
+    var howToRepair: String {
       let script = strayLines.map { "\($0)s/^/#/" }.joined(separator: "; ")
       return "sed -i.bak '\(script)' \(path.shellQuoted) && \(KeyringFiles.restart)"
     }
@@ -67,7 +67,7 @@ struct KeyringFiles {
     plain.first { $0.name == defaultName && !$0.strayLines.isEmpty }
   }
 
-  /// What makes a collection the default where there is none.
+  /// What makes a default collection.
   var howToMakeDefault: String {
     let make =
       "gnome-keyring-daemon --replace --unlock --daemonize --components=secrets, which reads a "
@@ -100,6 +100,6 @@ struct KeyringFiles {
         + (file.name == defaultName ? ", which is named as the default" : "")
         + ": \(which) not of its format, as when a program stored a value of several lines; the "
         + "items are still in the file",
-      remedy: file.howToMend, .unavailable)
+      remedy: file.howToRepair, .unavailable)
   }
 }

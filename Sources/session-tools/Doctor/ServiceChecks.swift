@@ -76,7 +76,7 @@ struct ServiceChecks {
     switch program {
     case .gnomeKeyring:
       store.collection.name == nil
-        ? files.rejectedDefault?.howToMend ?? files.howToMakeDefault : "seahorse"
+        ? files.rejectedDefault?.howToRepair ?? files.howToMakeDefault : "seahorse"
     case .keePassXC:
       "keepassxc, and choose the group that Secret Service Integration exposes in the settings of "
         + "a database"

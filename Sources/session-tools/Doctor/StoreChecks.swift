@@ -131,7 +131,8 @@ struct StoreChecks {
           ? .problem(
             finding.part.name, finding.description,
             remedy: report.isRepairable
-              ? "cp -a \(path.shellQuoted) \("\(path).copy".shellQuoted) && " + key.command("repair", path)
+              ? "cp -a \(path.shellQuoted) \("\(path).copy".shellQuoted) && "
+                + key.command("repair", path)
               : "Put the store's directory back from a backup", .damaged)
           : .note(finding.part.name, finding.description)
       } + [journal(report)]
