@@ -59,7 +59,6 @@ extension Operation {
           return secret
         }
       }
-      if try await !provider.isLocked(collection, until: deadline) { break }
     }
     throw StoreError(
       .corrupt, store: store.name,

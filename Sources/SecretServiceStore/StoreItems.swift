@@ -53,11 +53,7 @@ extension Operation {
       // A collection that was locked during the search may be unlocked again by now.
       let again = try await search(for: attributes)
       let states = try await provider.states(of: [own] + others.map(\.path), until: deadline)
-      if states.allSatisfy({ $0.isLocked == false }),
-        Set(again.open + again.locked) == Set(found.open)
-      {
-        return found.open
-      }
+      if states.allSatisfy({ $0.isLocked == false }), again.locked.isEmpty { return again.open }
     }
     throw store.locked()
   }

@@ -75,6 +75,19 @@ import Testing
       try await items.value(for: StoreKey("u", in: "s")) == SecretBytes(utf8: "theirs"))
   }
 
+  /// As a wallet that is closed and opened again around each read.
+  @Test(arguments: 1...3)
+  func `an item that was locked for several reads is not empty`(_ count: Int) async throws {
+    let bus = try await PrivateBus()
+    let provider = try await FaultyProvider.start(on: bus)
+    for user in ["u", "v"] { try await provider.add(user, ["service": "s", "username": user]) }
+    let items = ForeignSecretServiceItems(.goKeyring, bus.store())
+    _ = try await items.keys(in: nil)
+    try await provider.set("GetSecrets", "moments \(count)")
+    let value = try await items.value(for: StoreKey("u", in: "s"))
+    #expect(value == SecretBytes(utf8: "u"))
+  }
+
   @Test func `an empty value of another program is a value only beside one that is not empty`()
     async throws
   {

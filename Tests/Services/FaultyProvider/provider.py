@@ -164,6 +164,10 @@ class Provider:
                 self.faults.pop("GetSecrets")
             else:
                 self.faults["GetSecrets"] = f"lock {int(left) - 1} {moment}".strip()
+        if fault == "moments":
+            # Is locked during some calls, and unlocked between them.
+            self.is_locked, self.empties = True, True
+            self.set_fault("GetSecrets", f"moments {int(detail) - 1}" if detail != "1" else "")
         if fault == "gone" and any(str(path) not in self.items for path in arguments[0]):
             # As in KWallet: the others are not returned either.
             raise Failure("org.freedesktop.DBus.Error.InvalidArgs")
@@ -172,7 +176,7 @@ class Provider:
             for path in arguments[0]
             if str(path) in self.items and (self.empties or not self.is_locked)}
         self.given_count += len(secrets)
-        if fault == "lock" and detail == "0 moment":
+        if fault == "moments" or fault == "lock" and detail == "0 moment":
             self.is_locked, self.empties = False, False
         if fault == "missing":
             secrets.popitem()
