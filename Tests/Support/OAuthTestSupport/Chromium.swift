@@ -37,6 +37,9 @@ package final class Chromium: Sendable {
   /// Starts a browser, which ends with this object.
   package init() throws {
     directory = try TemporaryDirectory()
+    // xdg-open takes a path with a space for a program and an argument.
+    try FileManager.default.createSymbolicLink(
+      atPath: directory["browser.py"], withDestinationPath: Self.program)
     input = try ClosedPipe()
     output = try ClosedPipe()
     let complaints = try CapturedText()
@@ -62,7 +65,7 @@ package final class Chromium: Sendable {
   /// person then does something.
   package func environment(_ act: Act) -> [String: String] {
     [
-      "BROWSER": Self.program, "PYTHONDONTWRITEBYTECODE": "1",
+      "BROWSER": directory["browser.py"], "PYTHONDONTWRITEBYTECODE": "1",
       "SESSION_TOOLS_BROWSER": directory["browser"], "SESSION_TOOLS_BROWSER_ACT": act.rawValue,
     ]
   }
