@@ -75,8 +75,8 @@ struct ServiceChecks {
   private func howToMakeCollection(in program: ProviderProgram) -> String {
     switch program {
     case .gnomeKeyring:
-      store.collection.name == nil
-        ? files.rejectedDefault?.howToRepair ?? files.howToMakeDefault : "seahorse"
+      store.collection.name.map { "seahorse, and make a keyring with the name '\($0)'" }
+        ?? files.rejectedDefault?.howToRepair ?? files.howToMakeDefault
     case .keePassXC:
       "keepassxc, and choose the group that Secret Service Integration exposes in the settings of "
         + "a database"
