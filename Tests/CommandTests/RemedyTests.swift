@@ -35,8 +35,8 @@ import Testing
       finding: "in use",
       files: """
         for size in 3000000 1900000 1; do
-          head -c $size /dev/zero \\
-            | session-tools set store --service mail big$((size > 2000000)) --key-file key
+          head -c $size /dev/zero |
+            session-tools set store --service mail big$((size > 2000000)) --key-file key
         done
         """),
     State(

@@ -63,6 +63,23 @@ import Testing
     #expect(readOnly.remedy?.contains("mounted read-only") == true)
   }
 
+  @Test func `a file or a broken link in place of a directory is named`() throws {
+    let directory = try TemporaryDirectory()
+    let (file, link) = (directory["file"], directory["link"])
+    #expect(FileManager.default.createFile(atPath: file, contents: nil))
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "nowhere")
+    let isFile = StoreError(SystemCallError("mkdir", ENOTDIR), path: "\(file)/.local/share")
+    #expect(
+      isFile.remedy == "\(file) is not a directory: move it away, or choose another place")
+    let isBroken = StoreError(SystemCallError("mkdir", ENOENT), path: "\(link)/.local")
+    #expect(
+      isBroken.remedy
+        == "\(link) is a link to what is not there: make its target, or choose another place")
+    #expect(StoreError(SystemCallError("open", ENOENT), path: directory["absent"]).remedy == nil)
+    let isProtected = StoreError(SystemCallError("mkdir", EPERM), path: directory["a/b"])
+    #expect(isProtected.remedy?.hasSuffix("lsattr -d \(directory.path)") == true)
+  }
+
   @Test func `directories of a user are where the specification says`() throws {
     let home = ["HOME": "/h"]
     #expect(try UserDirectory.data.path(environment: home) == "/h/.local/share")

@@ -31,7 +31,7 @@ public enum StoreNotice: Hashable, Sendable {
   /// The system did not lock the pages with the keys, so they may reach swap.
   case keyMemoryNotLocked
   /// Others can change a directory above the store, and so put another store in its place. The
-  /// notice has the reason, and the command that fixes it.
+  /// notice has the reason, and what to do about it.
   case parentExposed(reason: String, remedy: String)
   /// The kernel gives no notifications of changes by other processes, for this reason: they are
   /// found by looking at the store every 2 s until it does.
@@ -63,7 +63,7 @@ extension StoreNotice: CustomStringConvertible {
     case .keyMemoryNotLocked:
       "The keys are not locked into memory and may reach swap; raise the limit with ulimit -l."
     case .parentExposed(let reason, let remedy):
-      "Another store can be put in this one's place, because \(reason). Run \(remedy)."
+      "Another store can be put in this one's place, because \(reason). \(remedy)."
     case .changesPolled(let reason):
       "Changes by other processes are reported up to 2 s later, because \(reason)."
     }

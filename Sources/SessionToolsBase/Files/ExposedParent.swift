@@ -8,7 +8,7 @@ import Foundation
 package struct ExposedParent: Hashable, Sendable {
   /// What is wrong with the directory, including its path.
   package let reason: String
-  /// The command that fixes it.
+  /// What to do about it, with a command that this user may run.
   package let remedy: String
 
   /// Finds the nearest exposed directory above a private one.
@@ -64,22 +64,23 @@ package struct ExposedParent: Hashable, Sendable {
     }
 
     func texts(of path: String, _ status: FileStatus) -> (String, String) {
-      switch self {
+      // Another user's directory stays as it is: chown would lock its owner out.
+      let isOwn = status.owner == CurrentProcess.user
+      let move = "Move it to where only you and root can change the directories above it"
+      let mode = status.permissions.octal
+      return switch self {
       case .others:
         (
-          "others can write \(path) (mode \(status.permissions.octal))",
-          "chmod o-w \(path.shellQuoted)"
+          "others can write \(path) (mode \(mode))",
+          isOwn ? "Run chmod o-w \(path.shellQuoted)" : move
         )
       case .group:
         (
-          "its group can write \(path) (mode \(status.permissions.octal))",
-          "chmod g-w \(path.shellQuoted)"
+          "its group can write \(path) (mode \(mode))",
+          isOwn ? "Run chmod g-w \(path.shellQuoted)" : move
         )
       case .owner:
-        (
-          "\(path) belongs to another user (id \(status.owner))",
-          "chown \(CurrentProcess.user) \(path.shellQuoted)"
-        )
+        ("\(path) belongs to another user (id \(status.owner))", move)
       }
     }
   }

@@ -174,6 +174,8 @@ extension FileSystem {
 extension SystemCallError {
   /// What was made for its owner alone is open to others: chmod has no effect on the file system.
   package static let modesNotKept = SystemCallError("chmod", EOPNOTSUPP)
+  /// What was made belongs to another user, as on NFS with all_squash, or with sshfs.
+  package static let ownersNotKept = SystemCallError("chown", EOPNOTSUPP)
 
   /// `EINVAL`.
   package static var invalidArgument: Int32 { EINVAL }

@@ -8,6 +8,11 @@ package enum FileSystemType {
     0x4D44, 0x2011_BAB0, 0x7366_746E, 0xFF53_4D42, 0xFE53_4D42, 0x517B, 0x0102_1997, 0x6573_5546,
   ]
 
+  /// NFS, CIFS, SMB, 9P, Ceph, and FUSE, which may be any of them.
+  package static let remote: Set<UInt32> = [
+    0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x517B, 0x0102_1997, 0x00C3_6400, 0x6573_5546,
+  ]
+
   /// Returns the type; `nil` if it is unknown.
   package static func of(_ path: String) -> UInt32? {
     var status = statfs()

@@ -21,12 +21,11 @@ package final class LinuxFileSystem: FileSystem {
   package func makeDirectory(_ path: String) throws(SystemCallError) {
     let path = path.withoutTrailingSlashes
     try check("mkdir") { unsafe Glibc.mkdir(path, 0o700) }
-    guard let made = try status(of: path, in: .workingDirectory), made.kind == .directory,
-      made.owner == CurrentProcess.user
+    guard let made = try status(of: path, in: .workingDirectory), made.kind == .directory
     else { return }
-    if made.permissions & 0o077 != 0 {
+    if let fault = Self.fault(of: made) {
       unsafe _ = Glibc.rmdir(path)
-      throw .modesNotKept
+      throw fault
     }
     // The process's mask may have taken rights from the owner too, who then could not even open it.
     guard made.permissions & 0o700 != 0o700 else { return }
@@ -64,10 +63,16 @@ package final class LinuxFileSystem: FileSystem {
     if access == .create {
       do throws(SystemCallError) {
         // The process's mask may have taken rights away.
-        try check("fchmod") { Glibc.fchmod(result, 0o600) }
-        guard try status(of: Descriptor(rawValue: result)).permissions & 0o077 == 0 else {
-          throw .modesNotKept
+        var refusal: SystemCallError?
+        do throws(SystemCallError) {
+          try check("fchmod") { Glibc.fchmod(result, 0o600) }
+        } catch let error where error.errno == EPERM {
+          refusal = error
         }
+        let made = try status(of: Descriptor(rawValue: result))
+        if let fault = Self.fault(of: made) { throw fault }
+        // FAT and CIFS refuse to change what their mount options say, which may be enough.
+        if let refusal, made.permissions & 0o600 != 0o600 { throw refusal }
       } catch {
         _ = Glibc.close(result)
         unsafe _ = Glibc.unlinkat(directory.rawValue, name, 0)
@@ -75,6 +80,12 @@ package final class LinuxFileSystem: FileSystem {
       }
     }
     return Descriptor(rawValue: result)
+  }
+
+  /// Returns what is wrong with a file or directory that was made for this user alone.
+  private static func fault(of made: FileStatus) -> SystemCallError? {
+    if made.owner != CurrentProcess.user { return .ownersNotKept }
+    return made.permissions & 0o077 != 0 ? .modesNotKept : nil
   }
 
   /// Opens a file again until no process has a lease on it, for 5 s at most.

@@ -6,6 +6,8 @@ import Glibc
 /// That is a directory that it may not pass, or in which it may make nothing, or the file itself.
 struct Obstacle {
   private let path: String
+  /// What follows it in the path, which cannot be seen; `nil` if the path ends with it.
+  private let next: String?
   private let owner: UInt32
   private let mode: UInt32
   /// The variable that leads there.
@@ -15,21 +17,27 @@ struct Obstacle {
 
   /// Finds it; `nil` if nothing of the path can be seen.
   init?(on path: String, environment: [String: String] = ProcessInfo.processInfo.environment) {
-    var (seen, found) = ("", stat())
+    var (seen, next, found) = ("", String?.none, stat())
     for part in Self.parts(of: path) {
       var status = stat()
       // Links are followed, as the call that failed followed them.
-      guard unsafe stat(part, &status) == 0 else { break }
+      guard unsafe stat(part, &status) == 0 else {
+        next = part
+        break
+      }
       (seen, found) = (part, status)
     }
     guard !seen.isEmpty else { return nil }
     self.path = seen
+    self.next = next
     owner = found.st_uid
     mode = found.st_mode
     variable = Self.variable(to: path, environment: environment)
     // What cannot be found out does not lead anywhere.
     let home = (try? CurrentProcess.home(ofUser: CurrentProcess.user)) ?? nil
-    isInHome = environment["HOME"] == nil && home.map { path.hasPrefix("\($0)/") } ?? false
+    isInHome =
+      environment["HOME"]?.hasPrefix("/") != true
+      && home.map { path.hasPrefix($0.hasSuffix("/") ? $0 : "\($0)/") } ?? false
   }
 
   /// Returns the variable that leads to a path, if one does.
@@ -69,12 +77,11 @@ struct Obstacle {
   /// What to do about it, for people.
   var remedy: String {
     guard owner == CurrentProcess.user else {
-      let leads = variable.map { ", and \($0) leads there" } ?? ""
       if isSudos {
         return "\(path) belongs to \(ownerName)\(leads): run without sudo, or with sudo -H"
       }
       // No one is sent to root for this.
-      let user = owner == 0 ? "" : "run as that user, or "
+      let user = owner == 0 || !CurrentProcess.isKnown(user: owner) ? "" : "run as that user, or "
       return "\(path) belongs to \(ownerName)\(leads): \(user)\(otherPlace)"
     }
     let needed: UInt32 = mode & S_IFMT == S_IFDIR ? 0o700 : 0o600
@@ -85,6 +92,25 @@ struct Obstacle {
       + "AppArmor, SELinux or a sandbox"
   }
 
+  /// What to do about a file, or a link to nothing, where the path needs a directory; `nil` if
+  /// it has no such part.
+  var remedyForMissingDirectory: String? {
+    guard let next else { return nil }
+    if mode & S_IFMT != S_IFDIR {
+      return "\(path) is not a directory\(leads): move it away, or \(otherPlace)"
+    }
+    var link = stat()
+    guard unsafe lstat(next, &link) == 0, link.st_mode & S_IFMT == S_IFLNK else { return nil }
+    return "\(next) is a link to what is not there\(leads): make its target, or \(otherPlace)"
+  }
+
+  /// What to do where neither the owner nor the mode is in the way, but the call is not permitted.
+  var remedyForProtection: String {
+    "Check the owner of \(path), and whether it may be changed: lsattr -d \(path.shellQuoted)"
+  }
+
+  private var leads: String { variable.map { ", and \($0) leads there" } ?? "" }
+
   private var otherPlace: String {
     guard let variable else {
       return isInHome ? "set HOME to a directory of your own" : "choose another place"
@@ -93,7 +119,11 @@ struct Obstacle {
       + (variable == "HOME" ? "" : ", or unset it")
   }
 
-  private var ownerName: String { CurrentProcess.name(ofUser: owner) ?? "user \(owner)" }
+  private var ownerName: String {
+    // One number stands for all of them.
+    guard CurrentProcess.isKnown(user: owner) else { return "a user from outside this container" }
+    return CurrentProcess.name(ofUser: owner) ?? "user \(owner)"
+  }
 
   /// Whether it belongs to the user who ran sudo, which kept a variable that leads there.
   private var isSudos: Bool {

@@ -20,8 +20,12 @@ extension StoreError {
       case EACCES:
         (StoreError.accessDenied, Obstacle(on: path)?.remedy ?? "Check its owner and permissions")
       case EPERM:
-        (StoreError.accessDenied, "Check its owner, and whether it may be changed (lsattr)")
-      case EOPNOTSUPP where error == .modesNotKept:
+        (
+          StoreError.accessDenied,
+          Obstacle(on: path)?.remedyForProtection
+            ?? "Check its owner, and whether it may be changed (lsattr)"
+        )
+      case EOPNOTSUPP where error == .modesNotKept || error == .ownersNotKept:
         (StoreError.unsafePermissions, "Choose a place on another file system, such as ext4 or XFS")
       case EROFS:
         (
@@ -40,7 +44,9 @@ extension StoreError {
           StoreError.unsafePermissions,
           path.remedy("Put the file itself back", orRun: path.setAsideCommand)
         )
-      case ENOENT, ENOTDIR, ENOMEM:
+      case ENOENT, ENOTDIR:
+        (StoreError.unavailable, Obstacle(on: path)?.remedyForMissingDirectory)
+      case ENOMEM:
         (StoreError.unavailable, nil)
       case EMFILE, ENFILE:
         (StoreError.io, "Close some files or raise the limit (ulimit -n)")
@@ -53,6 +59,8 @@ extension StoreError {
       case ELOOP: "this is a symbolic link"
       case EOPNOTSUPP where error == .modesNotKept:
         "its file system keeps no permissions, so others could read it; nothing was made"
+      case EOPNOTSUPP where error == .ownersNotKept:
+        "its file system gives what is made to another user; nothing was made"
       default: "\(error.failure): \(message)"
       }
     self.init(code, store: path, reason: reason, remedy: remedy, errno: error.errno)

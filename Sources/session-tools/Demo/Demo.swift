@@ -13,6 +13,8 @@ enum Demo {
   }
 
   static func run() throws {
+    // Another process is started from there.
+    try TaskThreads.check()
     let directory = try DemoDirectory()
     let store = try makeStore(directory)
     let session = try session(in: store)

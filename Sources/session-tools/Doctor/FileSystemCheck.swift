@@ -13,9 +13,6 @@ enum FileSystemCheck {
     0x7366_746E: "NTFS",
   ]
   private static let volatile: Set<UInt32> = [0x0102_1994, 0x8584_58F6]
-  private static let remote: Set<UInt32> = [
-    0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x517B, 0x0102_1997, 0x00C3_6400, 0x6573_5546,
-  ]
   private static let unowned: Set<UInt32> = [0x4D44, 0x2011_BAB0, 0x7366_746E]
 
   static func check(_ path: String) -> Check? {
@@ -27,7 +24,7 @@ enum FileSystemCheck {
     if volatile.contains(type) {
       return .note("file system", "\(name): its contents are lost at a restart")
     }
-    if remote.contains(type) {
+    if FileSystemType.remote.contains(type) {
       return .note(
         "file system", "\(name): durability, and locks across machines, depend on the server")
     }

@@ -5,8 +5,8 @@ import ToolBase
 /// The files of gnome-keyring's collections: whether their secrets are plain text, and why one may
 /// not be loaded.
 ///
-/// Source: gnome-keyring's pkcs11/secret-store/gkm-secret-textual.c: a keyring without a password
-/// is a key file of GLib, in which a value with several lines is not escaped.
+/// Source: GLib's gkeyfile.c, and gnome-keyring's pkcs11/secret-store/gkm-secret-textual.c: a
+/// keyring without a password is such a key file, in which a value of several lines is not escaped.
 struct KeyringFiles {
   /// A keyring without a password.
   struct PlainFile {
@@ -17,8 +17,15 @@ struct KeyringFiles {
     let strayLines: [Int]
 
     var howToRepair: String {
-      let script = strayLines.map { "\($0)s/^/#/" }.joined(separator: "; ")
+      let script = ranges.map { "\($0)s/^/#/" }.joined(separator: "; ")
       return "sed -i.bak '\(script)' \(path.shellQuoted) && \(KeyringFiles.restart)"
+    }
+
+    /// The lines as addresses of sed: a value may have hundreds.
+    private var ranges: [String] {
+      RangeSet(strayLines.map { $0..<$0 + 1 }).ranges.map { range in
+        range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound),\(range.upperBound - 1)"
+      }
     }
   }
 
@@ -46,7 +53,10 @@ struct KeyringFiles {
   }
 
   private static func plainFile(_ path: String, name: String) -> PlainFile? {
-    guard let content = try? Files.read(path, atMost: largestByteCount) else { return nil }
+    // A pipe would be waited for.
+    let status = try? LinuxFileSystem().status(of: path.withoutLinks, in: .workingDirectory)
+    guard status?.kind == .regular, let content = try? Files.read(path, atMost: largestByteCount)
+    else { return nil }
     let lines = content.copyBytes().split(
       separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.first?.starts(with: Array("[keyring]".utf8)) == true else { return nil }
@@ -54,12 +64,40 @@ struct KeyringFiles {
     return PlainFile(path: path, name: name, strayLines: stray)
   }
 
-  /// Whether a line is empty, a comment, a group or a key with a value.
+  /// Whether GLib takes a line for an empty one, a comment, a group, or a key with a value.
   private static func isOfKeyFile(_ line: ArraySlice<UInt8>) -> Bool {
-    guard let first = line.first(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") })
-    else { return true }
-    return first == UInt8(ascii: "#") || first == UInt8(ascii: "[")
-      || (first != UInt8(ascii: "=") && line.contains(UInt8(ascii: "=")))
+    var line = line
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    line = line.drop(while: isSpace)
+    guard let first = line.first, first != UInt8(ascii: "#") else { return true }
+    if first == UInt8(ascii: "[") { return isGroup(line) }
+    guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { return false }
+    var key = line[..<equals]
+    while let last = key.last, isSpace(last) { key.removeLast() }
+    let name = key.prefix { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }
+    guard let last = name.last, last != UInt8(ascii: " ") else { return false }
+    return isLanguage(key[name.endIndex...])
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }
+
+  /// Whether a line that begins with a bracket is `[name]`.
+  private static func isGroup(_ line: ArraySlice<UInt8>) -> Bool {
+    guard let end = line.firstIndex(of: UInt8(ascii: "]")) else { return false }
+    let name = line[..<end].dropFirst()
+    return !name.isEmpty && line[end...].dropFirst().allSatisfy { $0 == 0x20 || $0 == 0x09 }
+      && name.allSatisfy { $0 != UInt8(ascii: "[") && $0 >= 0x20 && $0 != 0x7F }
+  }
+
+  /// Whether what follows the name of a key is nothing, or a language in brackets.
+  private static func isLanguage(_ text: ArraySlice<UInt8>) -> Bool {
+    guard let first = text.first else { return true }
+    return text.count >= 2 && first == UInt8(ascii: "[") && text.last == UInt8(ascii: "]")
+      && text.dropFirst().dropLast().allSatisfy { byte in
+        // Bytes above ASCII are parts of letters.
+        byte >= 0x80 || Character(Unicode.Scalar(byte)).isLetter
+          || Character(Unicode.Scalar(byte)).isNumber || "-_.@".utf8.contains(byte)
+      }
   }
 
   /// The file of the default collection, if gnome-keyring does not load it.
@@ -99,7 +137,7 @@ struct KeyringFiles {
       "gnome-keyring does not load \(file.path)"
         + (file.name == defaultName ? ", which is named as the default" : "")
         + ": \(which) not of its format, as when a program stored a value of several lines; the "
-        + "items are still in the file",
+        + "items are still in the file, and the command keeps the further lines as comments",
       remedy: file.howToRepair, .unavailable)
   }
 }

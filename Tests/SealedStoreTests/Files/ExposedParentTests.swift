@@ -39,7 +39,7 @@ import Testing
       return
     }
     #expect(reason == "others can write \(parent) (mode 0\(String(mode, radix: 8)))")
-    #expect(remedy == "chmod o-w \(parent)")
+    #expect(remedy == "Run chmod o-w \(parent)")
     #expect("\(found[0])".contains(parent))
   }
 
@@ -60,7 +60,7 @@ import Testing
     #expect(
       try notices(at: store) == [
         .parentExposed(
-          reason: "its group can write \(parent) (mode 0770)", remedy: "chmod g-w \(parent)")
+          reason: "its group can write \(parent) (mode 0770)", remedy: "Run chmod g-w \(parent)")
       ])
   }
 
@@ -84,13 +84,15 @@ import Testing
     #expect(worker.line() == (isOwn ? "none" : "its group can write \(parent) (mode 0770)"))
   }
 
-  @Test func `a directory of another user is reported`() throws {
+  @Test func `a directory of another user is reported, and not to be taken from that user`() throws
+  {
     guard geteuid() == 0 else { return }
     #expect(unsafe chown(parent, 12345, 0) == 0)
     #expect(
       try notices(at: store) == [
         .parentExposed(
-          reason: "\(parent) belongs to another user (id 12345)", remedy: "chown 0 \(parent)")
+          reason: "\(parent) belongs to another user (id 12345)",
+          remedy: "Move it to where only you and root can change the directories above it")
       ])
   }
 
