@@ -20,7 +20,7 @@ import Testing
     try PseudoTerminal(stage.tool, [DatabaseTool.program] + words, columns: columns)
   }
 
-  @Test(arguments: [(DatabaseServer.password, 0), ("falsch", 1)] as [(String, Int32)])
+  @Test(arguments: [(DatabaseServer.password, 0), ("falsch", 8)] as [(String, Int32)])
   func `a password that the server wants is asked for once, and not shown`(
     _ password: String, _ status: Int32
   ) async throws {
