@@ -11,7 +11,7 @@ extension SecretServiceStore {
   /// the bus breaks, the access is lost, while the closure continues.
   ///
   /// Where there is no bus, or a sandbox forbids such names, it is a lock file below
-  /// `$XDG_RUNTIME_DIR`. For a sandbox ``StoreTraits/excludesOtherProcesses`` is false, because
+  /// `$XDG_RUNTIME_DIR`. For a sandbox `StoreTraits.excludesOtherProcesses` is false, because
   /// programs outside of it are not excluded.
   ///
   /// - Throws: `timedOut`, `unavailable` when the bus cannot be reached, `unsafePermissions`,
