@@ -50,7 +50,7 @@ extension MigratableStore {
     []
   }
 
-  /// Returns that they share none.
+  /// Returns `false`: two stores have no items in common.
   package func sharesItems(with other: any SecretStore) -> Bool { false }
 
   /// Asks for each key.
