@@ -89,20 +89,26 @@ import Testing
     #expect(keyring.isRunning)
   }
 
+  /// Stores values as another program, and returns them by name.
+  private func store(
+    _ texts: [String], on bus: PrivateBus
+  ) async throws -> [StoreKey: SecretBytes] {
+    var values: [StoreKey: SecretBytes] = [:]
+    for (number, text) in texts.enumerated() {
+      try await bus.secretTool(
+        "store", "--label=l", "service", "s", "username", "u\(number)", input: text)
+      values[try StoreKey("u\(number)", in: "s")] = SecretBytes(utf8: text)
+    }
+    return values
+  }
+
   /// KWallet returns empty secrets while the wallet is closed, which later calls do not show.
   @Test func `no empty value is migrated out of a wallet that is closed for a moment`()
     async throws
   {
     let bus = try await PrivateBus()
     let keyring = try await KWallet(on: bus)
-    var values: [StoreKey: SecretBytes] = [:]
-    for number in 0..<15 {
-      // One of them is empty.
-      let value = number == 7 ? "" : "value \(number)"
-      try await bus.secretTool(
-        "store", "--label=l", "service", "s", "username", "u\(number)", input: value)
-      values[try StoreKey("u\(number)", in: "s")] = SecretBytes(utf8: value)
-    }
+    let values = try await store((0..<15).map { $0 == 7 ? "" : "value \($0)" }, on: bus)
     var options = MigrationOptions()
     options.allowsWeakerProtection = true
     var (copied, empty) = (0, 0)
@@ -147,13 +153,7 @@ import Testing
   {
     let bus = try await PrivateBus()
     let keyring = try await KWallet(on: bus)
-    var values: [StoreKey: SecretBytes] = [:]
-    for number in 0..<30 {
-      try await bus.secretTool(
-        "store", "--label=l", "service", "s", "username", "u\(number)",
-        input: "value \(number)")
-      values[try StoreKey("u\(number)", in: "s")] = SecretBytes(utf8: "value \(number)")
-    }
+    let values = try await store((0..<30).map { "value \($0)" }, on: bus)
     var options = MigrationOptions()
     options.allowsWeakerProtection = true
     for round in 0..<TestSize.choose(small: 5, medium: 20, large: 200) {

@@ -41,7 +41,7 @@ package final class DirectoryNotifications: Sendable {
 
   /// Whether the process can open one more file.
   private static var hasDescriptor: Bool {
-    let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+    let descriptor = unsafe Glibc.open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if descriptor >= 0 { _ = Glibc.close(descriptor) }
     return descriptor >= 0
   }

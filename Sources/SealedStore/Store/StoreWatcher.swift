@@ -8,8 +8,9 @@ extension SealedFileStore {
   ///
   /// The kernel's notifications feed the stream, so nothing is polled. While the system allows no
   /// more of them, the store is looked at every 2 s, which ``StoreNotice/changesPolled(_:)`` says
-  /// once. Names are sealed: while the store is locked nothing can be reported, and unlocking it
-  /// reports `resynchronize`.
+  /// once; so is a store on a remote file system, which reports only what this machine changes.
+  /// Names are sealed: while the store is locked nothing can be reported, and unlocking it reports
+  /// `resynchronize`.
   public func changes() -> AsyncStream<StoreEvent> {
     watcher.stream(from: self)
   }
@@ -34,7 +35,7 @@ final class StoreWatcher: Sendable {
 
   private struct State {
     var source: (any DispatchSourceRead)?
-    /// Whether a thread looks at the store, because there are no notifications.
+    /// Whether a thread looks at the store, because there are no notifications of some changes.
     var isPolled = false
     var seen: Place?
   }
@@ -71,20 +72,29 @@ final class StoreWatcher: Sendable {
   private func watch(_ store: SealedFileStore, _ state: inout State) {
     do throws(StoreError) {
       state.source = source(of: store, try Self.notifications(of: store))
+      guard Self.isRemote(store) else { return }
     } catch {
       // Not here, where this object is locked.
       queue.async { [weak store] in store?.options.onNotice?(.changesPolled(error.reason)) }
-      state.isPolled = true
-      poll(store)
     }
+    state.isPolled = true
+    poll(store)
   }
 
-  /// The directory is watched by its descriptor: a relative path leads elsewhere once the working
-  /// directory was changed.
+  private static func isRemote(_ store: SealedFileStore) -> Bool {
+    FileSystemType.of(path(of: store)).map(FileSystemType.remote.contains) ?? false
+  }
+
+  /// The directory by its descriptor: a relative path leads elsewhere once the working directory
+  /// was changed.
+  private static func path(of store: SealedFileStore) -> String {
+    "/proc/self/fd/\(store.directory.descriptor.rawValue)"
+  }
+
   private static func notifications(
     of store: SealedFileStore
   ) throws(StoreError) -> DirectoryNotifications {
-    try DirectoryNotifications("/proc/self/fd/\(store.directory.descriptor.rawValue)")
+    try DirectoryNotifications(path(of: store))
   }
 
   private func source(
@@ -103,7 +113,7 @@ final class StoreWatcher: Sendable {
     return source
   }
 
-  /// Looks at a store from time to time, until there are notifications.
+  /// Looks at a store from time to time, until there are notifications of all changes.
   ///
   /// A timer would need a descriptor, and the process may have none left.
   private func poll(_ store: SealedFileStore) {
@@ -111,7 +121,8 @@ final class StoreWatcher: Sendable {
       for count in 1... {
         Thread.sleep(forTimeInterval: Self.pollInterval)
         guard let self, let store, self.state.withLock({ $0.isPolled }) else { return }
-        let hasNotifications = count % Self.pollsBetweenTries == 0 && self.watchAgain(store)
+        let hasNotifications =
+          count % Self.pollsBetweenTries == 0 && !Self.isRemote(store) && self.watchAgain(store)
         self.queue.sync { self.tellChanges(of: store, isPoll: true) }
         if hasNotifications { return }
       }

@@ -5,18 +5,17 @@ import Glibc
 ///
 /// That is a directory that it may not pass, or in which it may make nothing, or the file itself.
 struct Obstacle {
-  private let path: String
+  let path: String
   /// What follows it in the path, which cannot be seen; `nil` if the path ends with it.
   private let next: String?
   private let owner: UInt32
   private let mode: UInt32
+  private let wholePath: String
   /// The variable that leads there.
   private let variable: String?
-  /// Whether the user database leads there, because no variable does.
-  private let isInHome: Bool
 
   /// Finds it; `nil` if nothing of the path can be seen.
-  init?(on path: String, environment: [String: String] = ProcessInfo.processInfo.environment) {
+  init?(on path: String) {
     var (seen, next, found) = ("", String?.none, stat())
     for part in Self.parts(of: path) {
       var status = stat()
@@ -32,23 +31,38 @@ struct Obstacle {
     self.next = next
     owner = found.st_uid
     mode = found.st_mode
-    variable = Self.variable(to: path, environment: environment)
-    // What cannot be found out does not lead anywhere.
-    let home = (try? CurrentProcess.home(ofUser: CurrentProcess.user)) ?? nil
-    isInHome =
-      environment["HOME"]?.hasPrefix("/") != true
-      && home.map { path.hasPrefix($0.hasSuffix("/") ? $0 : "\($0)/") } ?? false
+    wholePath = path
+    variable = Self.variable(to: path)
   }
 
   /// Returns the variable that leads to a path, if one does.
-  static func variable(
-    to path: String, environment: [String: String] = ProcessInfo.processInfo.environment
-  ) -> String? {
-    ["XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"]
+  static func variable(to path: String) -> String? {
+    let environment = ProcessInfo.processInfo.environment
+    return ["XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"]
       .first { name in
         guard let place = environment[name], place.hasPrefix("/") else { return false }
-        return path == place || path.hasPrefix(place.hasSuffix("/") ? place : "\(place)/")
+        return name == "HOME" ? isDefault(path, inHome: place) : isWithin(path, place)
       }
+  }
+
+  /// Whether a path is below what ``UserDirectory`` takes by default in a home directory: any other
+  /// path there was chosen by someone.
+  private static func isDefault(_ path: String, inHome home: String) -> Bool {
+    let home = home.hasSuffix("/") ? String(home.dropLast()) : home
+    return [".config", ".local"].contains { isWithin(path, "\(home)/\($0)") }
+  }
+
+  private static func isWithin(_ path: String, _ place: String) -> Bool {
+    path == place || path.hasPrefix(place.hasSuffix("/") ? place : "\(place)/")
+  }
+
+  /// Whether the user database leads there, because no variable does.
+  private var isInHome: Bool {
+    guard ProcessInfo.processInfo.environment["HOME"]?.hasPrefix("/") != true,
+      // What cannot be found out does not lead anywhere.
+      let home = try? CurrentProcess.home(ofUser: CurrentProcess.user)
+    else { return false }
+    return Self.isDefault(wholePath, inHome: home)
   }
 
   /// The path from its beginning: `/`, `/home`, `/home/ada`.
@@ -70,7 +84,7 @@ struct Obstacle {
   func refusal(toMake path: String) -> StoreError {
     StoreError(
       .unsafePermissions, store: path,
-      reason: "\(self.path) belongs to another user (\(ownerName)): nothing was made there",
+      reason: "it would be in another user's place, so it was not made",
       remedy: remedy)
   }
 

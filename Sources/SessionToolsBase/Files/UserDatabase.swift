@@ -8,14 +8,8 @@ extension CurrentProcess {
   /// Most distributions give every user such a group, and some a mask that lets it write: that lets
   /// in no one else.
   package static func isAlone(inGroup group: UInt32) -> Bool {
-    var buffer = [CChar](repeating: 0, count: 1 << 14)
-    var entry = unsafe passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    guard unsafe getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0,
-      unsafe found != nil, unsafe entry.pw_gid == group
-    else { return false }
-    let name = unsafe String(cString: entry.pw_name)
-    return members(ofGroup: group, named: name)?.allSatisfy { $0 == name } ?? false
+    guard let account = try? account(ofUser: user), account.group == group else { return false }
+    return members(ofGroup: group, named: account.name)?.allSatisfy { $0 == account.name } ?? false
   }
 
   /// Returns a group's members; `nil` when the group has another name, or is unknown.
@@ -48,26 +42,41 @@ extension CurrentProcess {
   ///
   /// - Throws: The error of a database that cannot be asked.
   static func home(ofUser user: UInt32) throws(SystemCallError) -> String? {
-    var memory = [CChar](repeating: 0, count: 1 << 16)
-    var entry = unsafe passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    let status = unsafe getpwuid_r(user, &entry, &memory, memory.count, &found)
-    // getpwuid_r(3) lists these for a user that is not found.
-    guard status == 0 || [ENOENT, ESRCH, EBADF, EPERM].contains(status) else {
-      throw SystemCallError("getpwuid_r", status)
-    }
-    guard unsafe status == 0 && found != nil, let home = unsafe entry.pw_dir else { return nil }
-    return unsafe String(cString: home)
+    try account(ofUser: user)?.home
   }
 
   /// Returns the name of a user; `nil` when the user database has none.
-  package static func name(ofUser user: UInt32) -> String? {
-    var memory = [CChar](repeating: 0, count: 1 << 16)
-    var entry = unsafe passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    let status = unsafe getpwuid_r(user, &entry, &memory, memory.count, &found)
-    guard unsafe status == 0 && found != nil, let name = unsafe entry.pw_name else { return nil }
-    return unsafe String(cString: name)
+  package static func name(ofUser user: UInt32) -> String? { try? account(ofUser: user)?.name }
+
+  private struct Account {
+    let name: String
+    let home: String
+    let group: UInt32
+  }
+
+  private static func account(ofUser user: UInt32) throws(SystemCallError) -> Account? {
+    var byteCount = 1 << 12
+    while true {
+      var memory = [CChar](repeating: 0, count: byteCount)
+      var entry = unsafe passwd()
+      var found: UnsafeMutablePointer<passwd>?
+      let status = unsafe getpwuid_r(user, &entry, &memory, memory.count, &found)
+      // A directory service may have long entries.
+      if status == ERANGE, byteCount < 1 << 24 {
+        byteCount *= 4
+        continue
+      }
+      // getpwuid_r(3) lists these for a user that is not found.
+      guard status == 0 || [ENOENT, ESRCH, EBADF, EPERM].contains(status) else {
+        throw SystemCallError("getpwuid_r", status)
+      }
+      guard unsafe status == 0 && found != nil else { return nil }
+      // The entry's texts are in it.
+      defer { withExtendedLifetime(memory) {} }
+      return unsafe Account(
+        name: String(cString: entry.pw_name), home: String(cString: entry.pw_dir),
+        group: entry.pw_gid)
+    }
   }
 
   /// Returns whether the kernel shows this process the real identifier of a user.

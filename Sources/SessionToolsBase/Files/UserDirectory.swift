@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Where a user's programs keep their files.
 ///
@@ -100,6 +101,16 @@ extension FileSystem {
         throw StoreError(error, path: prefix)
       }
     }
+  }
+
+  /// Checks whether this user may make a directory, or names in it, without making any.
+  ///
+  /// - Throws: As ``makeDirectories(_:)``.
+  package func checkMakingDirectories(_ path: String) throws(StoreError) {
+    guard let nearest = Obstacle(on: path) else { return }
+    if CurrentProcess.user == 0, nearest.isAnotherUsers { throw nearest.refusal(toMake: path) }
+    guard unsafe faccessat(AT_FDCWD, nearest.path, W_OK | X_OK, AT_EACCESS) != 0 else { return }
+    throw StoreError(SystemCallError("mkdir", errno), path: path)
   }
 
   /// Makes the names in a directory durable.

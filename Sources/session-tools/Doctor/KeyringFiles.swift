@@ -34,30 +34,41 @@ struct KeyringFiles {
   private static let restart = "gnome-keyring-daemon --replace --daemonize --components=secrets"
 
   let plain: [PlainFile]
+  /// Why files cannot be read: the provider, which runs as this user, cannot read them either.
+  private let unreadable: [StoreError]
   /// The name of the collection that is the default; `nil` if the file is not there.
   private let defaultName: String?
   private let names: Set<String>
 
-  /// Looks at the files of this user; one that cannot be read is not gnome-keyring's either.
+  /// Looks at the files of this user.
   init() {
     // The machine's checks report a home directory that cannot be found.
     let directory = (try? UserDirectory.data.path).map { "\($0)/keyrings" } ?? ""
     let files = directory.isEmpty ? [] : Files.names(in: directory).sorted()
     let suffix = ".keyring"
     names = Set(files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) })
-    plain = files.filter { $0.hasSuffix(suffix) }.compactMap { name in
-      Self.plainFile("\(directory)/\(name)", name: String(name.dropLast(suffix.count)))
+    var (plain, unreadable): ([PlainFile], [StoreError]) = ([], [])
+    for name in files where name.hasSuffix(suffix) {
+      do {
+        let path = "\(directory)/\(name)"
+        let file = try Self.plainFile(path, name: String(name.dropLast(suffix.count)))
+        if let file { plain.append(file) }
+      } catch let error as StoreError where error.code == .accessDenied {
+        unreadable.append(error)
+      } catch {
+        // It was removed meanwhile, or is no keyring of this size.
+      }
     }
+    (self.plain, self.unreadable) = (plain, unreadable)
     let text = try? String(contentsOfFile: "\(directory)/default", encoding: .utf8)
     defaultName = text?.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  private static func plainFile(_ path: String, name: String) -> PlainFile? {
+  private static func plainFile(_ path: String, name: String) throws -> PlainFile? {
     // A pipe would be waited for.
     let status = try? LinuxFileSystem().status(of: path.withoutLinks, in: .workingDirectory)
-    guard status?.kind == .regular, let content = try? Files.read(path, atMost: largestByteCount)
-    else { return nil }
-    let lines = content.copyBytes().split(
+    guard status?.kind == .regular else { return nil }
+    let lines = try Files.read(path, atMost: largestByteCount).copyBytes().split(
       separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.first?.starts(with: Array("[keyring]".utf8)) == true else { return nil }
     let stray = lines.enumerated().filter { !isOfKeyFile($1) }.map { $0.offset + 1 }
@@ -119,13 +130,14 @@ struct KeyringFiles {
   }
 
   var checks: [Check] {
-    plain.flatMap { file in
-      [
-        .problem(
-          "keyring", "\(file.path) has no password: its secrets are plain text",
-          remedy: "seahorse, and give the keyring a password", .failure)
-      ] + (file.strayLines.isEmpty ? [] : [rejection(of: file)])
-    }
+    unreadable.map { .problem("keyring", $0) }
+      + plain.flatMap { file in
+        [
+          .problem(
+            "keyring", "\(file.path) has no password: its secrets are plain text",
+            remedy: "seahorse, and give the keyring a password", .failure)
+        ] + (file.strayLines.isEmpty ? [] : [rejection(of: file)])
+      }
   }
 
   private func rejection(of file: PlainFile) -> Check {

@@ -10,13 +10,22 @@ enum MachineChecks {
       + SecurityKeyChecks.all()
   }
 
-  /// The problem that there is no place for keychains and key files; `nil` if there is one.
+  /// The problem that there is no place for keychains and key files, or a note that none can be
+  /// made there; `nil` if all is well.
   private static var homeDirectory: Check? {
+    let path: String
     do throws(StoreError) {
-      _ = try UserDirectory.data.path
-      return nil
+      path = "\(try UserDirectory.data.path)/session-tools"
     } catch {
       return .problem("home directory", error.reason, remedy: error.remedy, ExitStatus(error.code))
+    }
+    do throws(StoreError) {
+      try LinuxFileSystem().checkMakingDirectories(path)
+      return nil
+    } catch {
+      return .note(
+        "home directory", "keychains and key files would be in \(path): \(error.reason)",
+        remedy: error.remedy)
     }
   }
 

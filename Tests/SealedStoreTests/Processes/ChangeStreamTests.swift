@@ -63,6 +63,28 @@ import Testing
     #expect(watching.lines(for: .seconds(5)) == [])
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only root can mount, and end the mount with its process"))
+  func `changes arrive through a file system that does not notify of them`() async throws {
+    let view = scratch["view"]
+    try FileManager.default.createDirectory(atPath: view, withIntermediateDirectories: false)
+    // As another machine changes files on NFS.
+    let watching = try Worker(
+      arguments: ["watch-changes", view, scratch.writeKeyFile()],
+      under: [
+        "unshare", "-m", "sh", "-c",
+        """
+        bindfs -f -o direct_io "$0" "$1" & until mountpoint -q "$1"; do sleep 0.1; done
+        daemon=$!; shift; "$@"; kill $daemon
+        """,
+        scratch.path, view,
+      ])
+    #expect(watching.line() == "ready")
+    for item in ["first", "second"] {
+      try await store.put(secret("1"), for: name(item))
+      #expect(watching.line() == "changed [\"\(item)\"]")
+    }
+  }
+
   @Test func `all streams of a store report the same changes`() async throws {
     let streams = (0..<3).map { _ in store.changes() }
     try await store.put(secret("1"), for: name("a"))
