@@ -24,6 +24,10 @@ public import SessionToolsBase
 /// takes. Until the keychain exists, changes by other processes are reported only after this
 /// container has found or made it.
 ///
+/// Root makes no keychain in another user's directory, which could lock that user out: storing
+/// throws `unsafePermissions`. Where root has the `HOME` of another user, as in `container:` jobs
+/// of GitHub Actions, set `HOME` or `XDG_DATA_HOME` to a directory of root's own.
+///
 /// Reading throws `locked`, `promptDismissed`, `timedOut`, `unavailable`, `keyMissing`, `wrongKey`,
 /// `corrupt`, `unsupportedVersion`, `unsafePermissions`, `invalidName`, `accessDenied`,
 /// `undecodable` or `io`; storing also `unencodable`, `valueTooLarge`, `noSpace` or

@@ -187,7 +187,7 @@ final class StoreLoader: Sendable {
     do throws(StoreError) {
       return try directory.open(name, .readWrite)
     } catch let error where error.code == .accessDenied {
-      return try directory.open(name, .read)
+      return try directory.open(name, .read, after: error)
     }
   }
 

@@ -5,6 +5,8 @@ package final class OpenFile: Sendable {
   private let owned: OwnedDescriptor
   private let path: String
   private let isWritable: Bool
+  /// Why it is open for reading only; `nil` if nobody tried to open it for writing.
+  private let refusal: StoreError?
   private let fileSystem: any FileSystem
 
   package var descriptor: Descriptor { owned.descriptor }
@@ -17,11 +19,13 @@ package final class OpenFile: Sendable {
   ///   - access: How the file is opened.
   ///   - path: The file's path, for errors.
   ///   - fileSystem: The file system that makes the calls.
+  ///   - refusal: Why it could not be opened for writing, if that was tried.
   /// - Throws: The error of the call.
   package init(
     _ name: String, in directory: Descriptor, _ access: FileAccess, path: String,
-    fileSystem: any FileSystem
+    fileSystem: any FileSystem, after refusal: StoreError? = nil
   ) throws(SystemCallError) {
+    self.refusal = refusal
     owned = OwnedDescriptor(try fileSystem.open(name, in: directory, access), of: fileSystem)
     self.path = path
     self.fileSystem = fileSystem
@@ -98,12 +102,11 @@ package final class OpenFile: Sendable {
 
   /// Refuses a file that is open for reading only.
   ///
-  /// - Throws: `accessDenied`.
+  /// - Throws: `accessDenied`, with the reason why it could not be opened for writing.
   package func checkIsWritable() throws(StoreError) {
     guard !isWritable else { return }
-    throw StoreError(
-      .accessDenied, store: path, reason: "it could be opened only for reading",
-      remedy: "Check its owner and permissions, and whether its file system is mounted read-only")
+    throw refusal
+      ?? StoreError(.accessDenied, store: path, reason: "it was opened for reading", remedy: nil)
   }
 
   /// Shortens or extends the file.

@@ -56,13 +56,15 @@ package final class PrivateDirectory: Sendable {
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   package func open(
-    _ name: String, _ access: FileAccess, _ rule: AccessRule = .soleFile
+    _ name: String, _ access: FileAccess, _ rule: AccessRule = .soleFile,
+    after refusal: StoreError? = nil
   ) throws(StoreError) -> OpenFile? {
     for _ in 0..<Self.largestTryCount {
       let file: OpenFile
       do throws(SystemCallError) {
         file = try OpenFile(
-          name, in: descriptor, access, path: pathOfFile(name), fileSystem: fileSystem)
+          name, in: descriptor, access, path: pathOfFile(name), fileSystem: fileSystem,
+          after: refusal)
       } catch let error where error.errno == SystemCallError.noSuchFile {
         return nil
       } catch {
