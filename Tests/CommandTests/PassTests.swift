@@ -144,7 +144,7 @@ import Testing
       gpg --quiet --passphrase '' --quick-generate-key eve
       cd home/.password-store
       echo eve | gpg --homedir ../../other --trust-model always -e -r eve > a-eve.gpg
-      head -c 100 mail.gpg > b-begin.gpg; head -c -9 mail.gpg > c-cut.gpg; touch d-empty.gpg
+      head -c 20 mail.gpg > b-begin.gpg; head -c -9 mail.gpg > c-cut.gpg; touch d-empty.gpg
       cp mail.gpg e-key.gpg; printf U | dd of=e-key.gpg bs=1 seek=100 conv=notrunc
       (cat mail.gpg; head -c 40 /dev/zero) > f-more.gpg; echo plain > g-text.gpg
       GNUPGHOME=../../other gpgconf --kill gpg-agent

@@ -34,7 +34,8 @@ import Testing
     let article = try String(contentsOfFile: OtherProgramsArticle.path, encoding: .utf8)
     #expect(article.contains("`\(question)`"))
     let asked = question.replacingOccurrences(
-      of: "/home/ada/.ssh/id_ed25519", with: tool["home/key"])
+      of: "/home/ada/.ssh/id_ed25519", with: tool["home/key"]
+    ).replacingOccurrences(of: "\"", with: "\\\"")
     try run(
       "printf 'pass phrase' | session-tools set ~/vault --service ssh \"\(asked)\"")
   }
@@ -54,6 +55,7 @@ import Testing
 
   @Test func `ssh-keygen takes the passphrase from the store`() throws {
     try store("Enter passphrase: ")
+    try store("Enter passphrase for \"/home/ada/.ssh/id_ed25519\": ")
     try store("Enter old passphrase: ")
     let outcome = try run(
       """

@@ -170,7 +170,8 @@ private final class Told: Sendable {
       return events.contains(.changed([other]))
     }
     #expect(events.contains(.changed([key])))
-    #expect(!events.contains(.resynchronize))
+    // KWallet 6 says a second time that it was opened, and perhaps late.
+    #expect(events.count { $0 == .resynchronize } <= 1)
     #expect(keyring.isRunning)
   }
 

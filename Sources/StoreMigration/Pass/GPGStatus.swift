@@ -4,7 +4,8 @@
 struct GPGStatus {
   /// The keys that the file is encrypted for, as 16 hexadecimal digits; zeros for a hidden one.
   private(set) var recipients: [String] = []
-  /// Those of them whose secret keys gpg does not have.
+  /// Those of them whose secret keys gpg does not have; since version 2.4 also those that it has and
+  /// that did not open the file.
   private(set) var missingKeys: Set<String> = []
   /// Whether the content is complete and unchanged, or was not encrypted at all.
   private(set) var isComplete = false
@@ -27,6 +28,11 @@ struct GPGStatus {
 
   /// The keys that the file is encrypted for, and that gpg has.
   var usableKeys: Set<String> { Set(recipients).subtracting(missingKeys) }
+
+  /// Takes back that keys are missing which gpg lists.
+  mutating func correct(by listed: Set<String>) {
+    missingKeys.subtract(listed)
+  }
 
   /// Reads the lines; those of other programs and unknown ones are ignored.
   init(_ report: String) {

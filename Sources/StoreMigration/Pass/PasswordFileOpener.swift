@@ -14,8 +14,8 @@ final class PasswordFileOpener: Sendable {
     var closedKeys: [String: String] = [:]
     /// Whether gpg itself asks on the terminal, for its agent.
     var needsForeground = false
-    /// Whether gpg was asked for its secret keys, and has listed them.
-    var hasListedKeys = false
+    /// The secret keys that gpg has; `nil` if it was not asked yet.
+    var secretKeys: Set<String>?
   }
 
   /// No store takes a larger value; a file of some kilobytes may expand to a thousand times that.
@@ -73,10 +73,10 @@ final class PasswordFileOpener: Sendable {
     let (obstacle, closedKeys) = state.withLock { ($0.obstacle, $0.closedKeys) }
     if let obstacle { throw Self.error(file, "not tried: \(obstacle)") }
     guard !closedKeys.isEmpty else { return }
-    let listing = try run(["--list-only", "--decrypt", "--", file], 0, file)
+    var status = try run(["--list-only", "--decrypt", "--", file], 0, file).status
+    if let secretKeys = state.withLock({ $0.secretKeys }) { status.correct(by: secretKeys) }
     // Of keys that gpg does not have, none can be of use.
-    let usableKeys = listing.status.usableKeys
-    let keys = usableKeys.isEmpty ? Set(listing.status.recipients) : usableKeys
+    let keys = status.usableKeys.isEmpty ? Set(status.recipients) : status.usableKeys
     let reasons = keys.sorted().compactMap { closedKeys[$0] }
     guard let reason = reasons.first, reasons.count == keys.count else { return }
     throw Self.error(file, "not tried: \(reason)")
@@ -85,19 +85,33 @@ final class PasswordFileOpener: Sendable {
   private func failure(
     of file: String, _ status: GPGStatus, _ complaint: GPGComplaint
   ) throws(StoreError) -> GPGFailure {
+    guard !status.missingKeys.isEmpty, !status.foundKey else { return GPGFailure(status, complaint) }
     // gpg also says that a key is missing when it cannot reach its agent.
-    if !status.recipients.isEmpty, status.usableKeys.isEmpty,
-      !state.withLock({ $0.hasListedKeys })
-    {
+    var secretKeys = state.withLock { $0.secretKeys }
+    if secretKeys == nil {
       let list = try run(
         ["--batch", "--with-colons", "--list-secret-keys"], Self.largestListByteCount, file)
-      if case .ended(let status, _, let complaint) = list.ending, status != 0 {
-        return GPGFailure(
-          "gpg cannot reach its secret keys: \(GPGComplaint(complaint).end)", .everything)
+      guard case .ended(status: 0, let keys, _) = list.ending else {
+        var reason = "it did not list them"
+        if case .ended(_, _, let complaint) = list.ending { reason = GPGComplaint(complaint).end }
+        return GPGFailure("gpg cannot reach its secret keys: \(reason)", .everything)
       }
-      state.withLock { $0.hasListedKeys = true }
+      secretKeys = Self.keys(in: String(decoding: keys.copyBytes(), as: UTF8.self))
+      state.withLock { $0.secretKeys = secretKeys }
     }
+    var status = status
+    status.correct(by: secretKeys ?? [])
     return GPGFailure(status, complaint)
+  }
+
+  /// Returns the identifiers of the keys in a list with colons, as GnuPG's `doc/DETAILS` has it.
+  private static func keys(in list: String) -> Set<String> {
+    Set(
+      list.split(separator: "\n").compactMap { line in
+        let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+        guard fields.count > 4, fields[0] == "sec" || fields[0] == "ssb" else { return nil }
+        return String(fields[4])
+      })
   }
 
   private func run(

@@ -81,7 +81,7 @@ def serve(certificate=None, status=200):
 
 make_authority()
 make_certificate("good", "localhost", "-days", "30")
-make_certificate("expired", "localhost", "-days", "-1")
+make_certificate("expired", "localhost", "-days", "0")
 make_certificate("other", "other.example", "-days", "30")
 ports = [serve("good"), serve("expired"), serve("other")]
 ports += [serve(status=407), serve(status=403), serve(status=502),
