@@ -5,7 +5,7 @@ package final class OpenFile: Sendable {
   private let owned: OwnedDescriptor
   private let path: String
   private let isWritable: Bool
-  /// Why it is open for reading only; `nil` if nobody tried to open it for writing.
+  /// Why it is open for reading only; `nil` if that was not tried.
   private let refusal: StoreError?
   private let fileSystem: any FileSystem
 

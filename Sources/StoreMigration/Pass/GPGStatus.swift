@@ -4,8 +4,8 @@
 struct GPGStatus {
   /// The keys that the file is encrypted for, as 16 hexadecimal digits; zeros for a hidden one.
   private(set) var recipients: [String] = []
-  /// Those of them whose secret keys gpg does not have; since version 2.4 also those that it has and
-  /// that did not open the file.
+  /// Those of them whose secret keys gpg does not have; since version 2.4 also those that it has,
+  /// if they did not open the file.
   private(set) var missingKeys: Set<String> = []
   /// Whether the content is complete and unchanged, or was not encrypted at all.
   private(set) var isComplete = false

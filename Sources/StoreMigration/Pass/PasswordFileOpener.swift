@@ -85,7 +85,9 @@ final class PasswordFileOpener: Sendable {
   private func failure(
     of file: String, _ status: GPGStatus, _ complaint: GPGComplaint
   ) throws(StoreError) -> GPGFailure {
-    guard !status.missingKeys.isEmpty, !status.foundKey else { return GPGFailure(status, complaint) }
+    guard !status.missingKeys.isEmpty, !status.foundKey else {
+      return GPGFailure(status, complaint)
+    }
     // gpg also says that a key is missing when it cannot reach its agent.
     var secretKeys = state.withLock { $0.secretKeys }
     if secretKeys == nil {
