@@ -171,6 +171,21 @@ import Testing
     try run("GNUPGHOME=other gpgconf --kill gpg-agent")
   }
 
+  /// As on a machine that has the key for signing alone: gpg lists the other one with a mark.
+  @Test func `a secret key of which gpg has only the public part is missing`() throws {
+    try run(
+      """
+      gpg --batch --with-colons --with-keygrip --list-secret-keys ada > keys
+      grip=$(grep -A9 ^ssb keys | grep ^grp | head -1 | tr -d : | cut -c4-)
+      rm home/.gnupg/private-keys-v1.d/$grip.key
+      """)
+    forgetPassphrases()
+    #expect(try run("gpg --batch --with-colons --list-secret-keys ada").text.contains(":#:"))
+    let outcome = try importing()
+    #expect(outcome.status == 9)
+    #expect(outcome.text.contains("whose secret key gpg does not have"), "\(outcome.text)")
+  }
+
   @Test func `the options of pass are given to gpg, split at whitespace`() throws {
     try run("mv home/.gnupg moved; printf geheim > file")
     let options = "--homedir \(tool["moved"])\n --pinentry-mode  loopback\t--passphrase-file file"

@@ -42,25 +42,6 @@ import Testing
     }
   }
 
-  /// Stores an item, again if KWallet 6 refuses a key for the connection: it wants 128 bytes, and
-  /// libsecret leaves out zeros at the beginning.
-  private func secretTool(_ secret: String, on bus: PrivateBus, _ attributes: String...)
-    async throws
-  {
-    for attempt in 1...5 {
-      do {
-        try await Program.run(
-          "/usr/bin/secret-tool", ["store", "--label=l"] + attributes, input: secret,
-          environment: bus.environment)
-        return
-      } catch let failure as Program.Failure
-        where attempt < 5 && failure.complaint.contains("public key size")
-      {
-        continue
-      }
-    }
-  }
-
   @Test(arguments: Keyring.allCases)
   func `each dialect lists the items of its program and no others`(
     _ kind: Keyring
@@ -80,11 +61,13 @@ import Testing
       import keyringrs
       keyringrs.Entry('rs.example', 'user').set_password('rust')
       """, on: bus)
-    try await secretTool("tool", on: bus, "host", "a b", "user", "you")
-    try await secretTool("named", on: bus, "service", "s", "port", "1")
+    try await bus.secretTool("store", "--label=l", "host", "a b", "user", "you", input: "tool")
+    try await bus.secretTool("store", "--label=l", "service", "s", "port", "1", input: "named")
     // As go-keyring 0.2 and keytar 7 write them; neither can be installed here.
-    try await secretTool("go", on: bus, "service", "gh:github.com", "username", "me")
-    try await secretTool("node", on: bus, "service", "code", "account", "me")
+    try await bus.secretTool(
+      "store", "--label=l", "service", "gh:github.com", "username", "me", input: "go")
+    try await bus.secretTool(
+      "store", "--label=l", "service", "code", "account", "me", input: "node")
     try await bus.run(
       "/usr/bin/docker-credential-secretservice", "store",
       input: #"{"ServerURL":"https://registry.example/v1/","Username":"d","Secret":"docker"}"#)
@@ -136,7 +119,7 @@ import Testing
   @Test func `the items are only read, and locked is not absent`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
-    try await secretTool("1", on: bus, "service", "s", "username", "u")
+    try await bus.secretTool("store", "--label=l", "service", "s", "username", "u", input: "1")
     let items = ForeignSecretServiceItems(.goKeyring, bus.store())
     let key = try StoreKey("u", in: "s")
     #expect(
@@ -150,11 +133,11 @@ import Testing
     #expect(try await items.value(for: StoreKey("absent", in: "s")) == nil)
     // A value that is replaced, and an item that is gone.
     #expect(try await items.value(for: key) == SecretBytes(utf8: "1"))
-    try await secretTool("2", on: bus, "service", "s", "username", "u")
+    try await bus.secretTool("store", "--label=l", "service", "s", "username", "u", input: "2")
     #expect(try await items.value(for: key) == SecretBytes(utf8: "2"))
     try await bus.secretTool("clear", "service", "s", "username", "u")
     #expect(try await items.value(for: key) == nil)
-    try await secretTool("3", on: bus, "service", "s", "username", "u")
+    try await bus.secretTool("store", "--label=l", "service", "s", "username", "u", input: "3")
     try await OtherClient(on: bus).lock()
     #expect(await failure { try await items.value(for: key) } == StoreError.locked)
     #expect(await failure { try await items.keys(in: nil) } == StoreError.locked)

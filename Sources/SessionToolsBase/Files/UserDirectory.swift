@@ -81,9 +81,7 @@ extension FileSystem {
   /// - Throws: `unsafePermissions` if the nearest directory that exists is another user's, or its
   ///   file system keeps no permissions, `accessDenied`, `noSpace` or `io`.
   package func makeDirectories(_ path: String) throws(StoreError) {
-    if CurrentProcess.user == 0, let nearest = Obstacle(on: path), nearest.isAnotherUsers {
-      throw nearest.refusal(toMake: path)
-    }
+    _ = try nearestObstacle(on: path)
     var prefix = path.hasPrefix("/") ? "" : "."
     for part in path.split(separator: "/") {
       let parent = prefix
@@ -107,10 +105,18 @@ extension FileSystem {
   ///
   /// - Throws: As ``makeDirectories(_:)``.
   package func checkMakingDirectories(_ path: String) throws(StoreError) {
-    guard let nearest = Obstacle(on: path) else { return }
-    if CurrentProcess.user == 0, nearest.isAnotherUsers { throw nearest.refusal(toMake: path) }
+    guard let nearest = try nearestObstacle(on: path) else { return }
     guard unsafe faccessat(AT_FDCWD, nearest.path, W_OK | X_OK, AT_EACCESS) != 0 else { return }
     throw StoreError(SystemCallError("mkdir", errno), path: path)
+  }
+
+  /// Returns what is there of a path, unless it is not for root to make the rest.
+  private func nearestObstacle(on path: String) throws(StoreError) -> Obstacle? {
+    let nearest = Obstacle(on: path)
+    if CurrentProcess.user == 0, let nearest, nearest.isAnotherUsers {
+      throw nearest.refusal(toMake: path)
+    }
+    return nearest
   }
 
   /// Makes the names in a directory durable.

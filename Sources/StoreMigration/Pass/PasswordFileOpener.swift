@@ -89,8 +89,10 @@ final class PasswordFileOpener: Sendable {
       return GPGFailure(status, complaint)
     }
     // gpg also says that a key is missing when it cannot reach its agent.
-    var secretKeys = state.withLock { $0.secretKeys }
-    if secretKeys == nil {
+    let secretKeys: Set<String>
+    if let known = state.withLock({ $0.secretKeys }) {
+      secretKeys = known
+    } else {
       let list = try run(
         ["--batch", "--with-colons", "--list-secret-keys"], Self.largestListByteCount, file)
       guard case .ended(status: 0, let keys, _) = list.ending else {
@@ -102,16 +104,19 @@ final class PasswordFileOpener: Sendable {
       state.withLock { $0.secretKeys = secretKeys }
     }
     var status = status
-    status.correct(by: secretKeys ?? [])
+    status.correct(by: secretKeys)
     return GPGFailure(status, complaint)
   }
 
-  /// Returns the identifiers of the keys in a list with colons, as GnuPG's `doc/DETAILS` has it.
+  /// Returns the identifiers of the keys in a list with colons, as GnuPG's `doc/DETAILS` has it;
+  /// those that it marks with `#` are not there.
   private static func keys(in list: String) -> Set<String> {
     Set(
       list.split(separator: "\n").compactMap { line in
         let fields = line.split(separator: ":", omittingEmptySubsequences: false)
-        guard fields.count > 4, fields[0] == "sec" || fields[0] == "ssb" else { return nil }
+        guard fields.count > 14, fields[0] == "sec" || fields[0] == "ssb", fields[14] != "#" else {
+          return nil
+        }
         return String(fields[4])
       })
   }
