@@ -85,12 +85,12 @@ import Testing
 
   /// Returns whether a new process of KWallet has an item's secret, and not only the item.
   private func isSaved(_ value: SecretBytes, on bus: PrivateBus) async throws -> Bool {
-    do {
-      let saved = try await bus.store().value(for: key)
-      return saved == value
-    } catch StoreError.corrupt {
-      return false
-    }
+    let (store, key) = (bus.store(), key)
+    var saved: SecretBytes?
+    let code = await failure { saved = try await store.value(for: key) }
+    guard let code else { return saved == value }
+    try #require(code == .corrupt)
+    return false
   }
 
   /// Without a retry, one session in 256 is refused, because libsecret omits leading zeros of its
