@@ -114,9 +114,9 @@ final class PasswordFileOpener: Sendable {
     Set(
       list.split(separator: "\n").compactMap { line in
         let fields = line.split(separator: ":", omittingEmptySubsequences: false)
-        guard fields.count > 14, fields[0] == "sec" || fields[0] == "ssb", fields[14] != "#" else {
-          return nil
-        }
+        guard fields.count > 4, fields[0] == "sec" || fields[0] == "ssb",
+          fields.dropFirst(14).first != "#"
+        else { return nil }
         return String(fields[4])
       })
   }
