@@ -25,14 +25,19 @@ let windows = try [
   MailWindow("message", "Notes", message, mail),
 ]
 func bold(_ text: String) -> String { "&lt;b&gt;\(text)&lt;/b&gt;" }  // markup within XML
-@Sendable func show() async {
-  switch await mail.session.currentState() {
-  case .signedIn: onGTKThread { windows.forEach { $0.show(isSignedIn: true) } }
-  case .signedOut: onGTKThread { windows.forEach { $0.show(isSignedIn: false) } }
-  case .unavailable: break  // locked: it is unknown who is signed in
+// One reader, whatever the occasion: of two, the one with the older answer could show it last.
+let (occasions, occasion) = AsyncStream.makeStream(
+  of: Void.self, bufferingPolicy: .bufferingNewest(1))
+// The main thread belongs to GTK.
+Task.detached { for await _ in mail.session.states { occasion.yield() } }
+Task.detached { for await _ in mail.gate.states { occasion.yield() } }
+Task.detached {
+  for await _ in occasions {
+    switch await mail.session.currentState() {
+    case .signedIn: onGTKThread { windows.forEach { $0.show(isSignedIn: true) } }
+    case .signedOut: onGTKThread { windows.forEach { $0.show(isSignedIn: false) } }
+    case .unavailable: break  // locked: it is unknown who is signed in
+    }
   }
 }
-// The main thread belongs to GTK.
-Task.detached { for await _ in mail.session.states { await show() } }
-Task.detached { for await _ in mail.gate.states { await show() } }
 while windows.contains(where: \.isOpen) { g_main_context_iteration(nil, 1) }
