@@ -338,12 +338,3 @@ where target.type != .system && target.name != "CompatibilityTests" {
       .treatWarning("StrictMemorySafety", as: .error),
     ]
 }
-
-// Tests/run sets this variable, and builds for release: what its long campaigns spend their time in
-// is optimized, and everything else of this package is built in half the time.
-if Context.environment["SESSION_TOOLS_OPTIMIZED_TESTS"] != nil {
-  let optimized = ["SealedStore", "SessionToolsBase", "StoreModel", "StoreTestSupport"]
-  for target in package.targets where target.type != .system && !optimized.contains(target.name) {
-    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
-  }
-}

@@ -63,9 +63,8 @@ static size_t part_bytes(const uint8_t *part) {
 }
 
 row_address row_address_of(const row_keys *keys, const uint8_t *key, size_t key_bytes) {
-  static const char mark[] = "org.session-tools.refresh:";
   row_address made;
-  uint8_t half[16], name[LARGEST_KEY_BYTES];
+  uint8_t half[16];
   size_t group_bytes = part_bytes(key);
   group_bytes += part_bytes(key + group_bytes);
   size_t namespace_bytes = group_bytes + part_bytes(key + group_bytes);
@@ -74,18 +73,7 @@ row_address row_address_of(const row_keys *keys, const uint8_t *key, size_t key_
   hash(half, key, namespace_bytes, keys->namespace_key);
   memcpy(made.namespace + 8, half, 8);
   hash(made.tag, key, key_bytes, keys->tag_key);
-
-  // The place is that of the item's spent mark, whose identifier has a prefix.
-  require(key_bytes + sizeof mark - 1 <= sizeof name, "the length of a key");
-  uint32_t length;
-  size_t prefix_bytes = sizeof mark - 1, start = namespace_bytes + 5;
-  memcpy(name, key, namespace_bytes + 1);
-  memcpy(&length, key + namespace_bytes + 1, 4);
-  length += (uint32_t)prefix_bytes;
-  memcpy(name + namespace_bytes + 1, &length, 4);
-  memcpy(name + start, mark, prefix_bytes);
-  memcpy(name + start + prefix_bytes, key + start, key_bytes - start);
-  hash(half, name, key_bytes + prefix_bytes, keys->place_key);
+  hash(half, key, key_bytes, keys->place_key);
   memcpy(&made.place, half, 2);
   return made;
 }

@@ -1,4 +1,4 @@
-// The header and the rows of the sealed database store, format 1, as far as the lower bound needs
+// The header and the rows of the sealed database store, format 2, as far as the lower bound needs
 // them, with only libsodium. Any error ends the program.
 
 #pragma once

@@ -219,9 +219,9 @@ class DatabaseComparison:
             lambda: self.work(self.ours, "refresh", FEW, count, address=self.server.logged))
         [names] = [
             names for names in ([name for name, _ in one] for one in sent.values())
-            if "take" in names]
+            if "take_reading" in names]
         # Each from its exclusive access to the end of it; the first is not like the others.
-        trips = re.findall("take .*?release", " ".join(names))[1:]
+        trips = re.findall("take_reading .*?release", " ".join(names))[1:]
         row = rows.of_values(
             FLEET_GROUP, "round trips of a refresh", "", [len(trip.split()) for trip in trips], 6)
         row.note = trips[0]

@@ -28,7 +28,8 @@ struct Operation: Sendable {
         throw StoreError(
           .locked, store: store.name,
           reason: "no open collection has this name, and '\(name)' is locked",
-          remedy: error.remedy)
+          remedy: error.remedy
+        ).with(.lockedCollection(store.collection.name))
       }
       if let path = try await provider.path(of: store.collection, until: deadline) { return path }
     }
@@ -129,7 +130,8 @@ struct Operation: Sendable {
       throw StoreError(
         .promptDismissed, store: store.name,
         reason: "the question for the keyring's password was dismissed, or could not be shown",
-        remedy: "Try again where a question can be answered, or unlock the keyring yourself")
+        remedy: "Try again where a question can be answered, or unlock the keyring yourself"
+      ).with(.lockedCollection(store.collection.name))
     }
   }
 

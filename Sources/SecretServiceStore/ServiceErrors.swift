@@ -5,9 +5,11 @@ import SessionToolsBase
 extension SecretServiceStore {
   /// Returns the error for a locked collection; `nil` for the store's own.
   func locked(_ other: Collection? = nil) -> StoreError {
-    StoreError(
-      .locked, store: (other ?? collection).description, reason: "the keyring is locked",
-      remedy: "Unlock it in the desktop's password program, or allow this program to ask")
+    let collection = other ?? collection
+    return StoreError(
+      .locked, store: "\(collection)", reason: "the keyring is locked",
+      remedy: "Unlock it in the desktop's password program, or allow this program to ask"
+    ).with(.lockedCollection(collection.name))
   }
 
   func noCollection() -> StoreError {

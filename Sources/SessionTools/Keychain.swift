@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Reading makes nothing: a keychain that does not exist has no items. Storing the first item
 /// makes the keychain, and so does exclusive access to a name.
-final class Keychain: BlockingSecretStore, PlacedStore {
+final class Keychain: BlockingConditionalStore, PlacedStore {
   var queue: DispatchQueue { queues.next }
   private let queues = BlockingQueues("session-tools.keychain", count: 8)
   private let location: Swift.Result<String, StoreError>
@@ -81,11 +81,28 @@ final class Keychain: BlockingSecretStore, PlacedStore {
   }
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
+    try storeToChange(by: changes)?.apply(changes)
+  }
+
+  func apply(
+    _ changes: [StoreChange], if condition: ItemCondition
+  ) throws(StoreError) -> ChangeOutcome {
+    let absent: ItemVersion? = nil
+    let outcomeWithoutStore = condition.outcome(whenStored: absent)
+    let store =
+      try outcomeWithoutStore == .made ? storeToChange(by: changes) : existing()
+    // Another process may have made the keychain meanwhile, and the item: the store compares.
+    return try store?.apply(changes, if: condition) ?? outcomeWithoutStore
+  }
+
+  /// Returns the store for changes; `nil` if it does not exist and they store nothing.
+  private func storeToChange(
+    by changes: [StoreChange]
+  ) throws(StoreError) -> SealedFileStore? {
     let storesNothing = changes.allSatisfy { change in
       if case .remove = change { true } else { false }
     }
-    let store = try storesNothing ? existing() : existingOrNew()
-    try store?.apply(changes)
+    return try storesNothing ? existing() : existingOrNew()
   }
 
   func withExclusiveAccess<Result>(

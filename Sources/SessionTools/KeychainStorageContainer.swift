@@ -37,6 +37,7 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
   public typealias Item = T
 
   private let config: KeychainContainerConfig
+  private let namespace: Swift.Result<StoreNamespace, StoreError>
   /// The store that contains the items, for example to list, adopt or purge those of other
   /// installations.
   public let store: any SecretStore
@@ -44,6 +45,7 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
   /// Describes a container; opens and makes nothing yet.
   public init(config: KeychainContainerConfig) {
     self.config = config
+    namespace = Swift.Result { () throws(StoreError) in try config.namespace() }
     store =
       config.protection.keepsItemsInService
       ? SecretServiceStore(options: config.secretServiceOptions) : Keychain(config)
@@ -58,7 +60,7 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
   ///
   /// - Throws: `invalidName`.
   public func storeContainer() throws(StoreError) -> StoreContainer<T> {
-    StoreContainer(store, namespace: try config.namespace())
+    StoreContainer(store, namespace: try namespace.get())
   }
 }
 

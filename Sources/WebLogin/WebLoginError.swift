@@ -34,15 +34,13 @@ public struct WebLoginError: Error, Sendable {
   /// The answer had a new refresh token, which is in it, and no usable access token: it has the old
   /// one still. The session of a refresher stores it by itself. It is not part of the description.
   public private(set) var credential: OAuthCredential?
-  /// `false` if the request certainly did not leave the machine.
-  private(set) var wasSent: Bool
   /// Whether the server did what it was asked, and its answer cannot be used: what was sent is
   /// spent.
   let wasAccepted: Bool
 
   init(
     _ code: Code, _ reason: String, remedy: String? = nil, refusal: Refusal? = nil,
-    retryAfter: Duration? = nil, wasSent: Bool = true, wasAccepted: Bool = false,
+    retryAfter: Duration? = nil, wasAccepted: Bool = false,
     underlying: (any Error)? = nil
   ) {
     self.code = code
@@ -50,7 +48,6 @@ public struct WebLoginError: Error, Sendable {
     self.remedy = remedy
     self.refusal = refusal
     self.retryAfter = retryAfter
-    self.wasSent = wasSent
     self.wasAccepted = wasAccepted
     self.underlying = underlying
   }
@@ -87,13 +84,6 @@ public struct WebLoginError: Error, Sendable {
   func with(credential: OAuthCredential?) -> WebLoginError {
     var error = self
     error.credential = credential
-    return error
-  }
-
-  /// Returns the error of a request that was not sent, because this one came before it.
-  var beforeSending: WebLoginError {
-    var error = self
-    error.wasSent = false
     return error
   }
 

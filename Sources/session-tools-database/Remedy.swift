@@ -7,10 +7,7 @@ import ToolBase
 enum Remedy {
   /// Returns an error with what to type, where the library advises programs.
   static func typed(_ error: StoreError) -> StoreError {
-    guard let remedy = remedy(for: error) else { return error }
-    return StoreError(
-      error.code, store: error.store, reason: error.reason, remedy: remedy, errno: error.errno,
-      underlying: error.underlying)
+    remedy(for: error).map(error.advising) ?? error
   }
 
   private static func remedy(for error: StoreError) -> String? {
@@ -25,18 +22,16 @@ enum Remedy {
     case "42P06": return "Use the store in it, or choose another name with --schema"
     default: break
     }
-    // By the reason where a code has several.
-    switch error.code {
-    case StoreError.invalidKey where error.reason.contains("contains a password"):
+    switch error.detail {
+    case .passwordInAddress:
       return "Leave it out, and give it with --password-file, in ~/.pgpass, or when it is asked for"
-    case StoreError.invalidKey where error.reason.contains("asks for sslmode"):
+    case .unprovenServer:
       return "Remove sslmode, or give --allow-plaintext if the network is trusted"
-    case StoreError.unavailable where error.reason == "there is no store here":
+    case .noStore:
       return "Name an existing store, or make one with session-tools init "
         + error.store.shellQuoted
-    case StoreError.invalidName where error.reason.contains("schema"):
-      return "Choose another one with --schema"
-    default: return nil
+    case .schemaName: return "Choose another one with --schema"
+    case .lockedCollection, nil: return nil
     }
   }
 

@@ -23,8 +23,11 @@ import Testing
     let environment =
       keys.isEmpty
       ? Self.environment : SoftwareKey.environment(of: keys).merging(Self.environment) { $1 }
-    let replayed = try transcript.replayed(
-      by: Tool(), environment: environment, naming: keys.map { ($0.path, "[KEY]") })
+    // A key is unplugged when its last reference is gone.
+    let replayed = try withExtendedLifetime(keys) {
+      try transcript.replayed(
+        by: Tool(), environment: environment, naming: keys.map { ($0.path, "[KEY]") })
+    }
     if Transcript.isBeingUpdated { return try transcript.replace(with: replayed) }
     #expect(replayed == transcript.lines)
   }

@@ -107,6 +107,21 @@ import Testing
     #expect(try code { _ = try row.header(of: name).open(with: careful, of: name) } == .invalidKey)
   }
 
+  @Test(arguments: [(Int32(1), "Migrate "), (3, "Update ")])
+  func `a store of another format is refused, and the error says what to do`(
+    format: Int32, remedy: String
+  ) throws {
+    var row = database.header
+    row.format = format
+    do throws(StoreError) {
+      _ = try row.header(of: name)
+      Issue.record("a header of format \(format) was read")
+    } catch {
+      #expect(error.code == .unsupportedVersion)
+      #expect(error.remedy?.hasPrefix(remedy) ?? false)
+    }
+  }
+
   @Test func `an error names the store and says what to do`() throws {
     var row = database.header
     row.bytes[50] ^= 1
@@ -122,9 +137,9 @@ import Testing
   @Test func `wiped keys open nothing`() throws {
     let key = try DatabaseStoreTests.name("item")
     let row = try database.row("value", for: key)
-    let address = try database.keys.address(of: key)
+    let address = database.keys.address(of: key)
     database.keys.wipe()
-    #expect(try database.keys.address(of: key) != address)
+    #expect(database.keys.address(of: key) != address)
     #expect(try code { _ = try database.opener.key(of: row) } == .corrupt)
   }
 }

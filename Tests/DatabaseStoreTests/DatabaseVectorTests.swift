@@ -54,7 +54,7 @@ import Testing
     _ vector: DatabaseVector, _ key: StoreKey, _ keys: DatabaseKeys, _ opener: RowOpener,
     like expected: VectorHead.Answer
   ) throws -> VectorHead.Answer {
-    let address = try keys.address(of: key)
+    let address = keys.address(of: key)
     let found = vector.rows.first { row in
       row.namespace == address.namespace.bytes.bytes && row.place == address.place.number
         && row.tag == address.tag.bytes.bytes

@@ -146,7 +146,7 @@ import Testing
   @Test func `a row of another store with the same names does not open`() throws {
     let foreign = try SealedDatabase()
     var row = try foreign.row("value", for: key)
-    row.fields.address = try database.keys.address(of: key)
+    row.fields.address = database.keys.address(of: key)
     try expectNothing(row, "a row of another store")
   }
 

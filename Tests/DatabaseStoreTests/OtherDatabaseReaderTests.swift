@@ -10,19 +10,23 @@ import Testing
 /// rows.
 @Suite(.onOwnThread) struct OtherDatabaseReaderTests {
   private struct Answer: Decodable {
+    struct Lease: Decodable {
+      let place: Int16
+      let tag: String
+    }
+
     struct Item: Decodable {
       let service: String
       let group: String?
       let install: String?
       let identifier: String
       let value: String
-      let leasePlace: Int16
-      let leaseTag: String
+      let lease: Lease
+      let refreshLease: Lease
 
       enum CodingKeys: String, CodingKey {
-        case service, group, install, identifier, value
-        case leasePlace = "lease_place"
-        case leaseTag = "lease_tag"
+        case service, group, install, identifier, value, lease
+        case refreshLease = "refresh_lease"
       }
     }
 
@@ -90,8 +94,9 @@ import Testing
     for length in [1, 40, 41, 104, 105, 4070, 4071, 4096] {
       let key = try name(String(repeating: "i", count: length), group: "g", install: "é")
       items[key] = SecretBytes(utf8: "\(length)")
-      items[try SpentNotice.key(for: key)] = SecretBytes(utf8: "1")
     }
+    let refresh = try name("id", group: "g").refreshLock
+    items[refresh] = SecretBytes(utf8: "named like a refresh")
     items[try name("\0\n\u{301}", service: "s")] = SecretBytes(utf8: "odd")
     return items
   }
@@ -122,9 +127,11 @@ import Testing
       let key = try name(
         item.identifier, service: item.service, group: item.group, install: item.install)
       theirs[key] = item.value
-      let lease = try database.keys.leaseAddress(of: key)
-      #expect(lease.place.number == item.leasePlace)
-      #expect(hexadecimal(lease.tag.bytes.bytes) == item.leaseTag)
+      for (name, theirs) in [(key, item.lease), (key.refreshLock, item.refreshLease)] {
+        let lease = database.keys.leaseAddress(of: name)
+        #expect(lease.place.number == theirs.place)
+        #expect(hexadecimal(lease.tag.bytes.bytes) == theirs.tag)
+      }
     }
     #expect(theirs == items.mapValues { hexadecimal($0.copyBytes()) })
   }

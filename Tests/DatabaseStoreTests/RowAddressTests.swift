@@ -10,15 +10,27 @@ import Testing
     keys = try SealedDatabase().keys
   }
 
-  @Test(arguments: ["i", "#i", "org.session-tools.refresh", String(repeating: "i", count: 4096)])
-  func `a spent mark is at its item's place, and at another address`(identifier: String) throws {
+  private static let refresh = "org.session-tools.refresh:"
+
+  @Test(arguments: ["i", "\u{301}", refresh, refresh + "i", String(repeating: "i", count: 4096)])
+  func `the lease on a refresh is at the item's place`(identifier: String) throws {
     let item = try name(identifier, group: "group")
-    let mark = try SpentNotice.key(for: item)
-    let (address, other) = (try keys.address(of: item), try keys.address(of: mark))
-    #expect(address.place == other.place)
-    #expect(address.namespace == other.namespace)
-    #expect(address.tag != other.tag)
-    #expect(try keys.leaseAddress(of: item).place == address.place)
+    #expect(keys.leaseAddress(of: item.refreshLock).place == keys.address(of: item).place)
+  }
+
+  @Test(arguments: ["i", refresh, "org.session-tools.change:i"])
+  func `the lease on another name is at the place of an item of this name`(
+    identifier: String
+  ) throws {
+    let item = try name(identifier, group: "group")
+    #expect(keys.leaseAddress(of: item).place == keys.address(of: item).place)
+    #expect(keys.leaseAddress(of: item).tag != keys.leaseAddress(of: item.refreshLock).tag)
+  }
+
+  @Test func `a name like that of a refresh has the lease of that refresh`() throws {
+    let item = try name("i")
+    let lease = try keys.leaseAddress(of: name(Self.refresh + "i"))
+    #expect(lease == keys.leaseAddress(of: item.refreshLock))
   }
 
   @Test func `places are spread over all 16 bits`() throws {
@@ -32,8 +44,8 @@ import Testing
   {
     let key = try name("item", group: "group", install: "install")
     let other = try name("other", group: "group", install: "install")
-    let hash = try keys.address(of: key).namespace
-    #expect(try keys.address(of: other).namespace == hash)
+    let hash = keys.address(of: key).namespace
+    #expect(keys.address(of: other).namespace == hash)
     #expect(keys.hash(of: key.namespace) == hash)
 
     let elsewhere = try keys.address(of: name("item", group: "group", install: "another")).namespace
@@ -43,14 +55,14 @@ import Testing
       try name("item", group: "groups", install: "install"),
       try name("item", install: "install"), try name("item", service: "svcg", group: "roup"),
     ] {
-      #expect(try keys.address(of: key).namespace.bytes.low != hash.bytes.low)
+      #expect(keys.address(of: key).namespace.bytes.low != hash.bytes.low)
     }
   }
 
   @Test func `a lease has another tag than its item, and each store has other addresses`() throws {
     let key = try name("item")
-    let address = try keys.address(of: key)
-    #expect(try keys.leaseAddress(of: key).tag.bytes != address.tag.bytes)
+    let address = keys.address(of: key)
+    #expect(keys.leaseAddress(of: key).tag.bytes != address.tag.bytes)
     let other = try SealedDatabase().keys.address(of: key)
     #expect(other.namespace != address.namespace && other.tag != address.tag)
   }
@@ -58,9 +70,9 @@ import Testing
   @Test func `a rotation and a new opening change no address`() throws {
     var database = try SealedDatabase()
     let key = try name("item")
-    let address = try database.keys.address(of: key)
+    let address = database.keys.address(of: key)
     try database.rotate()
-    #expect(try database.keys.address(of: key) == address)
+    #expect(database.keys.address(of: key) == address)
     #expect(try database.reopened().address(of: key) == address)
   }
 }

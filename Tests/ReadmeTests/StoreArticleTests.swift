@@ -8,7 +8,7 @@ import Testing
 /// package, where only the public API can be seen.
 @Suite(.onOwnThread) struct StoreArticleTests {
   static let article = ReadmeTests.file(
-    "Sources/SessionToolsBase/SessionToolsBase.docc/WriteAStore.md")
+    "Sources/SecretStores/SecretStores.docc/WriteAStore.md")
 
   /// The article's blocks of code, in order; the line before each block names its file.
   static let blocks = article.matches(

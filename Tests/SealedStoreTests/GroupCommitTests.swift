@@ -41,38 +41,11 @@ import Testing
     }
   }
 
-  /// Delays the first change at its sync until all others wait behind it.
-  private func holdingFirst(
-    _ count: Int, _ rule: FaultyFileSystem.Rule?, _ body: @escaping @Sendable (Int) throws -> Void
-  ) throws {
-    let isFirst = Locked(true)
-    let others = Locked<[KernelThread]>([])
-    disk.setRule { call in
-      let holds = isFirst.withLock { isFirst in
-        guard isFirst, call.kind == .synchronizeData else { return false }
-        isFirst = false
-        return true
-      }
-      guard holds else { return rule?(call) }
-      #expect(throws: Never.self) {
-        try blockingWait(until: "all wait") {
-          others.value.count == count && areAsleep(others.value)
-        }
-      }
-      return rule?(call)
-    }
-    try inThreads(count + 1) { thread in
-      if thread == 0 { return try store.put("first", as: "first") }
-      try blockingWait(until: "the first change is at its sync") { !isFirst.value }
-      let this = try KernelThread.current()
-      others.withLock { $0.append(this) }
-      try body(thread)
-    }
-  }
-
   @Test(.timeLimit(.minutes(10)))
   func `changes that wait together share one sync`() throws {
-    try holdingFirst(8, nil) { thread in try store.put("\(thread)", as: "\(thread)") }
+    try inOneBatch(8, in: store, on: disk) { thread in
+      try store.put("\(thread)", as: "\(thread)")
+    }
     #expect(disk.count(.synchronizeData) == 2)
     #expect(try scratch.open().keys(in: nil).count == 9)
   }
@@ -85,7 +58,7 @@ import Testing
       // There is room for two megabytes: a larger write fails because the disk is full.
       call.kind == .write && call.byteCount > 2_000_000 ? .fail(ENOSPC) : nil
     }
-    try holdingFirst(8, rule) { thread in
+    try inOneBatch(8, in: store, on: disk, rule) { thread in
       let outcome = try code {
         if thread == 3 {
           try store.put(large, for: name("large"))

@@ -232,7 +232,6 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(try await accounts.session(of: ada).validItem().number == 50)
     #expect(try await accounts.session(of: bob).validItem().number == 50)
     #expect(server.spent == [0])
-    // The mark of the refresh is gone; the next handler would take it for a warning.
     #expect(
       try await store.keys(in: nil).map(\.identifier)
         == ["account/ada/user", "account/bob/user", "current-account"])
@@ -256,12 +255,18 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   /// Returns the name that every change of an account's user locks.
   private func changeKey(of account: AccountIdentifier) throws -> StoreKey {
-    let prefix = "org.session-tools.refresh:"
-    return try StoreKey("\(prefix)\(prefix)account/\(account)/user", in: "mail")
+    try StoreKey("account/\(account)/user", in: "mail").changeLock
+  }
+
+  /// Accounts in a store that does not compare items itself.
+  private func lockedAccounts() throws -> UserAccounts<User> {
+    try UserAccounts(
+      container: StoreContainer<User>(FaultyStore(store), service: "mail"),
+      notificationPoster: poster)
   }
 
   @Test func `signing in many waits for a change of one user, but not forever`() async throws {
-    let (accounts, ada, bob) = (accounts, ada, bob)
+    let (accounts, ada, bob) = (try lockedAccounts(), ada, bob)
     let bobKey = try changeKey(of: bob)
     let error = try await store.withExclusiveAccess(to: bobKey, timeout: .seconds(1)) {
       await expectFailure(StoreError.timedOut) {
@@ -276,7 +281,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
   }
 
   @Test func `a cancelled task stops waiting, and signs no user in`() async throws {
-    let (accounts, ada, bob, store) = (accounts, ada, bob, store)
+    let (accounts, ada, bob, store) = (try lockedAccounts(), ada, bob, store)
     let (adaKey, bobKey) = (try changeKey(of: ada), try changeKey(of: bob))
     try await store.withExclusiveAccess(to: bobKey, timeout: .seconds(1)) {
       let waiting = Task { try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")]) }

@@ -69,7 +69,7 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
     try await session.remove()
     #expect(
       store.calls.current.map { $0.prefix { $0 != " " } } == [
-        "apply", "value", "contains", "value", "contains", "apply", "contains",
+        "apply", "value", "contains", "value", "contains", "apply",
       ])
     #expect(store.calls.current.allSatisfy { $0.hasSuffix("on the queue") })
   }

@@ -77,8 +77,7 @@ import Testing
     let requests = Shared(0)
     let session = try profiles(in: store) { _ in requests.update { $0 += 1 } }
     try session.didLogIn(Profile())
-    // The first one is the notice that the token may be spent.
-    store.inject(.failing(StoreError.locked), into: [.apply], after: 1)
+    store.inject(.failing(StoreError.locked), into: [.apply])
     await #expect(throws: StoreError.self) { try await session.validItem() }
     try session.didUpdate(Profile(picture: "new"))
     #expect(try await session.validItem() == Profile(token: 1, picture: "new"))
@@ -115,8 +114,7 @@ import Testing
         return .refreshed(account)
       })
     try session.didLogIn(Account())
-    // The first one is the notice that the token may be spent.
-    faulty.inject(.failing(StoreError.locked), into: [.apply], after: 1)
+    faulty.inject(.failing(StoreError.locked), into: [.apply])
     await #expect(throws: StoreError.self) { try await session.validItem() }
     #expect(secret.current.value != nil)
     faulty.removeFaults()
@@ -133,5 +131,29 @@ import Testing
 
   private struct WeakSecret: @unchecked Sendable {
     weak var value: Secret?
+  }
+
+  /// Another process has sent the same token meanwhile, which the server forgave.
+  @Test func `an item that was issued later is not merged with one that is spent`() async throws {
+    struct Ticket: Codable, ExpiringItem, Equatable, Sendable {
+      var number = 0
+      var expirationDate: Date?
+    }
+    let (store, clock) = (FaultyStore(MemoryStore()), clock)
+    let refresher = SessionRefresher<Ticket>(
+      clock: clock,
+      merge: { _, refreshed, _ in refreshed }
+    ) { request in
+      .refreshed(Ticket(number: request.item.number + 1, expirationDate: clock.now + 3600))
+    }
+    let container = try StoreContainer<Ticket>(store, service: "mail")
+    let session = UserSession(
+      container: container, storageIdentifier: "ticket", refresher: refresher)
+    try session.didLogIn(Ticket(expirationDate: clock.now))
+    store.inject(.failing(StoreError.locked), into: [.apply])
+    await expectFailure(StoreError.locked) { try await session.validItem() }
+    try container.storeItem(
+      Ticket(number: 50, expirationDate: clock.now + 3700), forIdentifier: "ticket")
+    #expect(try await session.validItem(.always).number == 51, "the later one was sent")
   }
 }

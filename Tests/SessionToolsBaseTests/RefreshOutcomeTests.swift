@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
+import TestStores
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct `the outcome of a refresh` {
@@ -33,7 +35,7 @@ import Testing
     let passing = passTime(3, by: .seconds(4))
     #expect(try await session.validItem().number == 1)
     await passing.value
-    #expect(server.requests.map(\.tryNumber) == [1, 2, 3, 4])
+    #expect(server.requests.count == 4)
     #expect(poster.changes == ["loggedIn", "updated"])
   }
 
@@ -249,12 +251,40 @@ import Testing
     #expect(error?.underlying is CancellationError)
     clock.advance(by: .seconds(1))
     #expect(try await session.validItem().number == 1)
-    #expect(server.requests.map(\.mayBeSpent) == [false, true])
+    #expect(server.requests.count == 2)
   }
 
-  @Test func `without a merge the program's change stays, and the next handler is told`()
-    async throws
-  {
+  /// As with a store that makes no changes for a cancelled task.
+  @Test func `the item of a handler that answers after it was cancelled is stored`() async throws {
+    let clock = clock
+    let session = try server.session(CancellableStore()) { $0.handlerTimeout = .seconds(20) }
+    try await session.logIn(server.token(in: .zero))
+    server.next { [server] request in
+      while !Task.isCancelled { await Task.yield() }
+      return .refreshed(server.renewed(request.item))
+    }
+    let waiting = Task { try await session.validItem().number }
+    await clock.waitForSleeper(within: .seconds(20))
+    clock.advance(by: .seconds(20))
+    #expect(try await waiting.value == 1)
+    #expect(server.spent == [0])
+  }
+
+  /// Another session of the item refreshes between the sign-in's change and its end.
+  @Test func `a sign-in keeps what the new user's refresh could not store yet`() async throws {
+    let store = InterruptedStore()
+    let session = try server.session(store)
+    let other = try server.session(store)
+    store.interruptNextChange {
+      store.refuseNextChange()
+      await expectFailure(StoreError.locked) { try await other.validItem() }
+    }
+    try session.didLogIn(server.token(in: .zero))
+    #expect(try await session.validItem().number == 1)
+    #expect(server.spent == [0])
+  }
+
+  @Test func `without a merge the program's change stays`() async throws {
     try session.didLogIn(server.token(in: .zero))
     let (session, server) = (session, server)
     server.next { request in
@@ -262,7 +292,7 @@ import Testing
       return .refreshed(server.renewed(request.item))
     }
     #expect(try await session.validItem().number == 1)
-    #expect(server.requests.map(\.mayBeSpent) == [false, true])
+    #expect(server.requests.count == 2)
   }
 
   // MARK: - Containers without a store
@@ -367,5 +397,67 @@ import Testing
       refresher: server.refresher(), itemEncoder: encoder, itemDecoder: decoder)
     try session.didLogIn(server.token(in: .zero))
     for _ in 0..<3 { #expect(try await session.validItem().number == 1) }
+  }
+}
+
+/// A store in memory that makes no changes for a cancelled task.
+private final class CancellableStore: AsyncSecretStore, ForwardingStore {
+  let base = MemoryStore()
+
+  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+    try await base.asyncValue(for: key)
+  }
+  func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
+    guard !Task.isCancelled else {
+      throw StoreError(.cancelled, store: "test", reason: "the task was cancelled")
+    }
+    try await base.asyncApply(changes)
+  }
+  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
+    try await base.asyncKeys(in: namespace)
+  }
+}
+
+/// A store in memory, one of whose changes is followed by other work before it returns.
+private final class InterruptedStore: BlockingSecretStore, ForwardingStore {
+  let queue = DispatchQueue(label: "interrupted")
+  let base = MemoryStore()
+  private let work = Shared<(@Sendable () async -> Void)?>(nil)
+  private let refuses = Shared(false)
+
+  func interruptNextChange(_ body: @escaping @Sendable () async -> Void) {
+    work.update { $0 = body }
+  }
+  func refuseNextChange() { refuses.update { $0 = true } }
+
+  func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
+  func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+  ) throws -> Result {
+    // A sign-in is made under it, and the refresh in between needs it as well.
+    try body()
+  }
+  func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try await body()
+  }
+
+  func apply(_ changes: [StoreChange]) throws(StoreError) {
+    guard
+      !refuses.update({ refuses in
+        defer { refuses = false }
+        return refuses
+      })
+    else { throw StoreError(.locked, store: "test", reason: "it is locked") }
+    base.apply(changes)
+    guard let work = work.update({ $0.take() }) else { return }
+    let isDone = DispatchSemaphore(value: 0)
+    Task.detached {
+      await work()
+      isDone.signal()
+    }
+    isDone.wait()
   }
 }

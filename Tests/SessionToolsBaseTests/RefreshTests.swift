@@ -33,6 +33,35 @@ import Testing
     #expect(answers.current == ["missing"])
   }
 
+  @Test func `a handler is not called for a user who signed out while it waited`() async throws {
+    let store = MemoryStore()
+    let calls = Shared(0)
+    let session = UserSession(
+      container: try StoreContainer<User>(store, service: "mail"), storageIdentifier: "user",
+      notificationPoster: nil,
+      refreshHandler: { completion in
+        calls.update { $0 += 1 }
+        completion(nil)
+      })
+    try await session.logIn(User(id: "ada"))
+    let key = try StoreKey("user", in: "mail")
+    let answer = try await store.withExclusiveAccess(to: key.refreshLock, timeout: .seconds(1)) {
+      let (began, begin) = AsyncStream.makeStream(of: Void.self)
+      SessionEvent.observer = { event in
+        if case .refreshBegan(session: "user") = event { begin.finish() }
+      }
+      defer { SessionEvent.observer = nil }
+      let answer = Task { await answers(of: session) }
+      for await _ in began {}
+      // It has found the user by then, or finds none and waits for nothing.
+      for _ in 0..<1000 { await Task.yield() }
+      try await session.remove()
+      return answer
+    }
+    #expect(await answer.value.first == "noToken")
+    #expect(calls.current == 1, "the second call has no user to wait for")
+  }
+
   /// The two refreshes may overlap, or one may end before the other begins.
   @Test func `each session of an item calls its own handler, and no error is lost`() async throws {
     for round in 0..<200 {

@@ -59,13 +59,18 @@ import Testing
   @Test func `a refresh begins, its tries fail, and it ends`() async throws {
     let seen = Seen()
     defer { SessionEvent.observer = nil }
-    let session = try session("tried") { request in
-      switch request.tryNumber {
+    let tries = Mutex(0)
+    let session = try session("tried") { _ in
+      let number = tries.withLock { tries in
+        tries += 1
+        return tries
+      }
+      switch number {
       case 1: throw TalkativeError()
       case 2:
-        .transientFailure(
+        return .transientFailure(
           StoreError(.unavailable, store: "server", reason: "no network"))
-      default: Self.renewed
+      default: return Self.renewed
       }
     }
     _ = try await session.validItem()
@@ -111,8 +116,8 @@ import Testing
     // To the kernel, another opened store is like another process.
     let others = try SealedFileStore.open(at: directory["store"], key: key)
     let session = try session("waits", in: store) { _ in Self.renewed }
-    let mark = try StoreKey("org.session-tools.refresh:waits", in: "events")
-    let asked = try await others.withExclusiveAccess(to: mark, timeout: .seconds(10)) {
+    let lock = try StoreKey("waits", in: "events").refreshLock
+    let asked = try await others.withExclusiveAccess(to: lock, timeout: .seconds(10)) {
       let asked = Task { try await session.validItem() }
       try await wait(until: "the refresh has begun") { !seen["waits"].isEmpty }
       // Long enough to begin the wait, and to count as one.

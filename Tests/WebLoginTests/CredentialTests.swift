@@ -231,27 +231,6 @@ import WebLogin
     #expect((error?.underlying as? WebLoginError)?.code == .noRefreshToken)
   }
 
-  @Test func `reports whether its request was sent`() async throws {
-    let failures: [(any Error, wasSent: Bool)] = [
-      (OAuthHTTPError(.noResponse, wasSent: false, reason: "no network"), false),
-      (OAuthHTTPError(.noResponse, reason: "no answer"), true),
-      (OAuthHTTPError(.timedOut, wasSent: false, reason: "too late"), false),
-      (OAuthHTTPError(.timedOut, reason: "too late"), true),
-      // An error of another client does not say whether the request was sent.
-      (CancellationError(), true),
-    ]
-    for (failure, wasSent) in failures {
-      let store = MemoryStore()
-      let client = try client { _ in throw failure }
-      let session = try session(client, store)
-      try await session.logIn(
-        OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now + 30))
-      #expect(try await session.validItem().accessToken == "old")
-      // If it was sent, a mark beside the item says that the token may be spent.
-      #expect(try await store.keys(in: nil).count == (wasSent ? 2 : 1), "\(failure)")
-    }
-  }
-
   @Test func `is refreshed as a part of an item whose rest is kept`() async throws {
     struct Account: Codable, Sendable, Equatable {
       var name: String

@@ -44,7 +44,8 @@ package struct DatabaseAddress: Sendable {
     {
       throw Self.invalid(
         "the address asks for sslmode=\(mode), with which any server could take this one's place",
-        "Remove sslmode, or allow plaintext if the network is trusted")
+        "Remove sslmode, or allow plaintext if the network is trusted"
+      ).with(.unprovenServer)
     }
     attemptTime = max(
       Self.shortestAttemptTime, .seconds(given["connect_timeout"].flatMap { Int($0) } ?? 0))
@@ -127,7 +128,8 @@ package struct DatabaseAddress: Sendable {
     if given["password"] != nil {
       throw invalid(
         "the address of the database contains a password, which is then also in logs and listings",
-        "Pass a closure that returns it")
+        "Pass a closure that returns it"
+      ).with(.passwordInAddress)
     }
     for keyword in ["service", "replication"] where given[keyword] != nil {
       throw invalid("the address of the database has the keyword '\(keyword)'", "Remove it")

@@ -35,8 +35,9 @@ extension DatabaseFailure.Silence {
     _ effect: DatabaseStatement.Effect, _ store: String
   ) -> StoreError {
     switch self {
-    case .ended(let state), .warning(.some(let state)):
+    case .ended(let state):
       effect == .write ? DatabaseFailure.outcomeUnknown(store, state) : state.storeError(store)
+    case .warning(let state) where effect == .write: DatabaseFailure.outcomeUnknown(store, state)
     case _ where effect == .write: DatabaseFailure.outcomeUnknown(store, nil)
     case .excess:
       StoreError(

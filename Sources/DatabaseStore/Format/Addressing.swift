@@ -4,22 +4,22 @@ package import SessionToolsBase
 /// Finding the places of names, with the keys derived from the index key.
 extension DatabaseKeys {
   /// Returns the address of an item's row.
-  ///
-  /// - Throws: `invalidName`, which no valid key causes.
-  package func address(of key: StoreKey) throws(StoreError) -> RowAddress {
+  package func address(of key: StoreKey) -> RowAddress {
     let name = EncodedKey(key)
     return RowAddress(
-      namespace: hash(of: key.namespace), place: try place(of: key, name),
+      namespace: hash(of: key.namespace), place: place(of: name),
       tag: RowTag(bytes: name.hash(key: index.tag)))
   }
 
-  /// Returns the address of the lease on an item's name.
+  /// Returns the address of the lease on a name.
   ///
-  /// - Throws: `invalidName`, which no valid key causes.
-  package func leaseAddress(of key: StoreKey) throws(StoreError) -> LeaseAddress {
+  /// Its place is that of the name, or of the item for whose refreshes the name is: one statement
+  /// finds both in one shard.
+  package func leaseAddress(of key: StoreKey) -> LeaseAddress {
     let name = EncodedKey(key)
+    let item = key.itemOfRefreshLock.map { EncodedKey($0) } ?? name
     return LeaseAddress(
-      place: try place(of: key, name), tag: LeaseTag(bytes: name.hash(key: index.lease)))
+      place: place(of: item), tag: LeaseTag(bytes: name.hash(key: index.lease)))
   }
 
   /// Returns the hash that all rows of a namespace have.
@@ -34,12 +34,8 @@ extension DatabaseKeys {
     return hash
   }
 
-  /// Computes the place from the name of the item's spent mark, which both of them lead to.
-  ///
-  /// The other way round, the mark of a long name does not show its item.
-  private func place(of key: StoreKey, _ name: EncodedKey) throws(StoreError) -> Place {
-    let mark = SpentNotice.isNotice(key) ? name : EncodedKey(try SpentNotice.key(for: key))
-    return Place(Int16(truncatingIfNeeded: mark.hash(key: index.place).low))
+  private func place(of name: EncodedKey) -> Place {
+    Place(Int16(truncatingIfNeeded: name.hash(key: index.place).low))
   }
 }
 

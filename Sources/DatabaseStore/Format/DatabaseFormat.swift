@@ -1,7 +1,7 @@
-/// The numbers and letters of format 1 that more than one part of it uses.
+/// The numbers and letters of format 2 that more than one part of it uses.
 package enum DatabaseFormat {
   /// The format's version, in the header's column and in its bytes.
-  package static let version: UInt16 = 1
+  package static let version: UInt16 = 2
 
   /// The largest value in bytes: 1 MiB.
   package static let largestValueByteCount = 1 << 20

@@ -23,8 +23,8 @@ package struct HeaderRow: Equatable, Sendable {
   ///
   /// - Parameter database: The store as a person would name it.
   /// - Returns: The header, parsed.
-  /// - Throws: `unsupportedVersion` when the column says that a newer version made the schema;
-  ///   `corrupt` otherwise.
+  /// - Throws: `unsupportedVersion` when the column says that a newer version made the schema, or
+  ///   one before the first release; `corrupt` otherwise.
   package func header(of database: String) throws(StoreError) -> DatabaseHeader {
     // A newer format may have another header altogether, so the column comes first.
     guard format <= Int32(DatabaseFormat.version) else {
@@ -33,6 +33,14 @@ package struct HeaderRow: Equatable, Sendable {
         reason: "the store has format \(format), and this version knows format "
           + "\(DatabaseFormat.version)",
         remedy: "Update this program")
+    }
+    guard format != 1 else {
+      throw StoreError(
+        .unsupportedVersion, store: database,
+        reason: "the store has format 1, and this version knows format "
+          + "\(DatabaseFormat.version) alone",
+        remedy: "Migrate its items to a store in a directory with the program that made it, and "
+          + "from there to a new store with this one")
     }
     let header: DatabaseHeader
     do throws(DatabaseHeader.Defect) {

@@ -28,7 +28,7 @@ package struct RowOpener: Sendable {
   package func value(
     of row: SealedRow, for key: StoreKey
   ) throws(StoreError) -> SecretBytes? {
-    guard try keys.address(of: key) == row.fields.address else { throw corrupt(key) }
+    guard keys.address(of: key) == row.fields.address else { throw corrupt(key) }
     return try value(of: row, addressedBy: key)
   }
 
@@ -54,7 +54,7 @@ package struct RowOpener: Sendable {
     guard Padding.paddedByteCount(forName: byteCount) == text.byteCount,
       text.isZero(byteCount..<text.byteCount),
       let key = reader.key(in: text, 0..<byteCount),
-      try self.keys.address(of: key) == row.fields.address
+      self.keys.address(of: key) == row.fields.address
     else { throw corrupt(nil) }
     return key
   }

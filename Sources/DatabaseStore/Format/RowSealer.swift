@@ -48,7 +48,7 @@ package struct RowSealer {
     let valueByteCount = value?.byteCount ?? 0
     try ChangeLimits.check(valueByteCount, for: key, database: database)
     let fields = RowFields(
-      address: try keys.address(of: key), version: version, epoch: keys.written,
+      address: keys.address(of: key), version: version, epoch: keys.written,
       isGone: value == nil, write: write ?? self.write)
     let associatedData = fields.associatedData(for: keys.store)
 

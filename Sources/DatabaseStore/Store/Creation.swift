@@ -58,7 +58,8 @@ extension SealedDatabaseStore {
     guard 1...51 ~= schema.utf8.count, !schema.utf8.contains(0) else {
       throw StoreError(
         .invalidName, store: "database",
-        reason: "the name of a schema has 1 to 51 bytes and no zero among them")
+        reason: "the name of a schema has 1 to 51 bytes and no zero among them"
+      ).with(.schemaName)
     }
   }
 

@@ -37,13 +37,29 @@ extension SealedDatabaseStore {
   public func withExclusiveAccess<Result>(
     to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
+    try await withLease(on: key, timeout: timeout) { lease, deadline throws(StoreError) in
+      try self.leases.take(lease, until: deadline) ? () : nil
+    } _: {
+      try await body()
+    }
+  }
+
+  /// Runs a closure with what is read when a lease is taken, and gives the lease back after that.
+  ///
+  /// `take` asks for the lease once, and gives it back before it throws; it returns `nil` when
+  /// someone else holds the lease.
+  private func withLease<Read: Sendable, Result>(
+    on key: StoreKey, timeout: Duration,
+    taking take: @Sendable @escaping (Lease, ContinuousClock.Instant) throws(StoreError) -> Read?,
+    _ body: (Read) async throws -> Result
+  ) async throws -> Result {
     let deadline = ContinuousClock.now + timeout
     let lease = try lease(on: key)
     try await names.lock(key, timeout: timeout)
     defer { names.unlock(key) }
-    try await take(lease, until: deadline)
+    let read = try await wait(for: lease, until: deadline, take)
     do {
-      let result = try await Lease.$all.withValue(Lease.all + [lease]) { try await body() }
+      let result = try await Lease.$all.withValue(Lease.all + [lease]) { try await body(read) }
       await release(lease)
       return result
     } catch {
@@ -52,17 +68,16 @@ extension SealedDatabaseStore {
     }
   }
 
-  private func take(
-    _ lease: Lease, until deadline: ContinuousClock.Instant
-  ) async throws(StoreError) {
+  private func wait<Read: Sendable>(
+    for lease: Lease, until deadline: ContinuousClock.Instant,
+    _ take: @Sendable @escaping (Lease, ContinuousClock.Instant) throws(StoreError) -> Read?
+  ) async throws(StoreError) -> Read {
     var pause = RetryPause()
     while true {
       // The wait for a thread counts.
       let end = database.deadline
-      let isTaken = try await writeQueues.blocking { () throws(StoreError) in
-        try self.leases.take(lease, until: end)
-      }
-      if isTaken { return }
+      let read = try await writeQueues.blocking { () throws(StoreError) in try take(lease, end) }
+      if let read { return read }
       guard let pause = pause.next(until: deadline) else { throw isHeld }
       do {
         try await Task.sleep(for: pause)
@@ -81,7 +96,7 @@ extension SealedDatabaseStore {
   }
 
   private func lease(on key: StoreKey) throws(StoreError) -> Lease {
-    let address = try keys.use { keys throws(StoreError) in try keys.leaseAddress(of: key) }
+    let address = try keys.use { $0.leaseAddress(of: key) }
     return Lease(
       store: keys.store, address: address, holder: environment.random.bytes16().bytes)
   }
@@ -101,6 +116,62 @@ extension SealedDatabaseStore {
 }
 
 extension SealedDatabaseStore: LeasingStore {
+  /// Runs a closure while no one else has exclusive access to the name, with an item as the last
+  /// holder of the access left it.
+  ///
+  /// Takes no round trip more than without the item, unless it was put while this waited.
+  ///
+  /// - Throws: As without the item, and as ``asyncValue(for:)``.
+  package func withExclusiveAccess<Result>(
+    to key: StoreKey, timeout: Duration, reading item: StoreKey,
+    _ body: (SecretBytes?) async throws -> Result
+  ) async throws -> Result {
+    try await withLease(on: key, timeout: timeout) { lease, deadline throws(StoreError) in
+      try self.take(lease, reading: item, until: deadline)
+    } _: { found in
+      try await body(found.value)
+    }
+  }
+
+  /// An item that was read when a lease was taken.
+  private struct ReadUnderLease {
+    /// `nil` when there is none.
+    let value: SecretBytes?
+  }
+
+  /// Asks for a lease once, and reads an item; returns `nil` when someone else holds the lease.
+  private func take(
+    _ lease: Lease, reading item: StoreKey, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> ReadUnderLease? {
+    let address = try keys.use { $0.address(of: item) }
+    let known = versions[address]
+    guard let answer = try leases.take(lease, reading: address, until: deadline) else { return nil }
+    do throws(StoreError) {
+      let found = try stored(item, in: answer, at: address, since: known, until: deadline)
+      found?.note(under: lease)
+      return ReadUnderLease(value: found?.value)
+    } catch {
+      leases.release(lease, until: leases.releaseDeadline)
+      throw error
+    }
+  }
+
+  /// Opens the row of an item that came with a lease.
+  private func stored(
+    _ key: StoreKey, in answer: DatabaseAnswer, at address: RowAddress,
+    since known: SeenVersions.Seen?, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> StoredItem? {
+    // It may have been added after the statement began.
+    guard answer.isPresent(0, 1) else { return try stored(key, until: deadline) }
+    let row = try row(of: key, .value, in: answer, from: 1, at: address, since: known)
+    do throws(StoreError) {
+      return try opened(row, of: key)
+    } catch let error where error.code == .keyMissing {
+      // This reads the newer header, too.
+      return try stored(key, until: deadline)
+    }
+  }
+
   /// Makes sure that the exclusive access around the caller lasts for a third of its duration yet.
   ///
   /// - Throws: `exclusionLost`, or as any read.

@@ -4,14 +4,11 @@ import SessionToolsBase
 
 /// Takes leases, renews those that are held, and gives them back.
 ///
-/// None of this waits for the server's disk: what it loses in a crash is noticed by the statement
-/// that makes a change. Only the server's clock decides when a lease is over.
+/// Only the server's clock decides when a lease is over.
 final class LeaseKeeper: Sendable {
   private let database: Database
   private let environment: DatabaseEnvironment
-  private let take: DatabaseStatement
-  private let renew: DatabaseStatement
-  private let release: DatabaseStatement
+  private let statements: LeaseStatements
   private let state = Lock(State())
   /// Serial, so that it has its own thread however many others are blocked.
   private let queue = DispatchQueue(label: "session-tools.database.leases")
@@ -24,55 +21,7 @@ final class LeaseKeeper: Sendable {
   init(_ database: Database, _ environment: DatabaseEnvironment) {
     self.database = database
     self.environment = environment
-    let lease = "\(database.statements.schema).lease"
-    let end = "\(SQL.now) \(SQL.plus) \(SQL.microseconds("$4"))"
-    let quickly = """
-      WITH s AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true))
-      """
-    // A lease that lasts longer than a new one was made when the server's clock was ahead. It is
-    // shortened: its holder renews it if it lives, and otherwise it must not last for hours.
-    take = DatabaseStatement(
-      name: "take",
-      text: """
-        \(quickly), t AS (
-          INSERT INTO \(lease) AS l (place, tag, holder, until)
-          SELECT $1, $2, $3, \(end) FROM s
-          ON CONFLICT (place, tag) DO UPDATE SET
-            holder = CASE
-              WHEN l.until \(SQL.isAbove) excluded.until THEN l.holder
-              ELSE excluded.holder
-            END,
-            until = excluded.until
-          WHERE l.until \(SQL.isBelow) \(SQL.now) OR l.until \(SQL.isAbove) excluded.until
-            OR l.holder \(SQL.equals) excluded.holder
-          RETURNING l.holder
-        )
-        SELECT 1 FROM t WHERE holder \(SQL.equals) $3
-        """)
-    // A lease that a change has locked is skipped: one whose backend waits, for a foreign lock or a
-    // standby, would keep all others from being renewed.
-    renew = DatabaseStatement(
-      name: "renew",
-      text: """
-        \(quickly), h AS MATERIALIZED (
-          SELECT l.place, l.tag
-          FROM \(lease) AS l
-          JOIN \(SQL.rows(of: ["int2", "bytea", "bytea"], as: "m(place, tag, holder)"))
-          ON \(SQL.same(["place", "tag", "holder"], "l.", "m."))
-          FOR NO KEY UPDATE OF l SKIP LOCKED)
-        UPDATE \(lease) AS l SET until = \(end)
-        FROM s, h
-        WHERE \(SQL.same(["place", "tag"], "l.", "h."))
-        RETURNING l.holder
-        """)
-    release = DatabaseStatement(
-      name: "release",
-      text: """
-        \(quickly)
-        DELETE FROM \(lease) AS l USING s
-        WHERE l.place \(SQL.equals) $1 AND l.tag \(SQL.equals) $2
-          AND l.holder \(SQL.equals) $3
-        """)
+    statements = LeaseStatements(schema: database.statements.schema)
   }
 
   private var microseconds: Int64 { Int64(environment.leaseDuration / .microseconds(1)) }
@@ -83,16 +32,46 @@ final class LeaseKeeper: Sendable {
   func take(
     _ lease: Lease, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
+    try take(lease, statements.take, durationAndHolder(of: lease), until: deadline) != nil
+  }
+
+  /// Asks for a lease once, and reads the row at an address.
+  ///
+  /// - Returns: The answer, with the row from its column 1 on, or NULL in place of it; `nil` when
+  ///   the lease is not held.
+  /// - Throws: As ``take(_:until:)``.
+  func take(
+    _ lease: Lease, reading address: RowAddress, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> DatabaseAnswer? {
+    var parameters = durationAndHolder(of: lease)
+    parameters.append(address)
+    return try take(lease, statements.takeReading, parameters, until: deadline)
+  }
+
+  private func durationAndHolder(of lease: Lease) -> StatementParameters {
+    var parameters = Self.parameters(lease)
+    parameters.append(microseconds)
+    return parameters
+  }
+
+  private func take(
+    _ lease: Lease, _ statement: DatabaseStatement, _ parameters: StatementParameters,
+    until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> DatabaseAnswer? {
     guard ContinuousClock.now < deadline else {
       // Nothing is sent, so there is nothing to give back.
       throw DatabaseFailure.timedOut.storeError(.read, store: database.name)
     }
-    var parameters = Self.parameters(lease)
-    parameters.append(microseconds)
+    let answer: DatabaseAnswer
     do throws(StoreError) {
       let start = ContinuousClock.now
-      let answer = try database.read(take, parameters, until: deadline)
-      guard answer.rowCount > 0 else { return false }
+      // It is sent as a change, whose commit must not be broken off while it waits for a standby,
+      // and again without an answer: the same holder may take it twice. An error is that of a read,
+      // because no item may have been changed.
+      answer = try database.repeating(.read, until: deadline) { () throws(DatabaseFailure) in
+        try database.attempt(statement, parameters, as: .write, until: deadline)
+      }
+      guard answer.bool(0, 0) == true else { return nil }
       lease.last(for: environment.leaseDuration, from: start)
     } catch {
       release(lease, until: releaseDeadline)
@@ -100,7 +79,7 @@ final class LeaseKeeper: Sendable {
     }
     state.withLock { $0.held[ObjectIdentifier(lease)] = lease }
     renewLater()
-    return true
+    return answer
   }
 
   /// When a lease has to be given back that is no longer needed from now on.
@@ -110,7 +89,7 @@ final class LeaseKeeper: Sendable {
   func release(_ lease: Lease, until deadline: ContinuousClock.Instant) {
     lease.finish()
     _ = state.withLock { $0.held.removeValue(forKey: ObjectIdentifier(lease)) }
-    _ = try? database.read(release, Self.parameters(lease), until: deadline)
+    _ = try? database.read(statements.release, Self.parameters(lease), until: deadline)
   }
 
   private static func parameters(_ lease: Lease) -> StatementParameters {
@@ -182,7 +161,7 @@ final class LeaseKeeper: Sendable {
     parameters.append(leases)
     parameters.append(microseconds)
     let start = ContinuousClock.now
-    let answer = try database.read(renew, parameters, on: lane, until: deadline)
+    let answer = try database.read(statements.renew, parameters, on: lane, until: deadline)
     let renewed = Set((0..<answer.rowCount).map { answer.bytes($0, 0) })
     for lease in leases where renewed.contains(lease.holder) {
       lease.last(for: environment.leaseDuration, from: start)

@@ -47,9 +47,7 @@ extension SealedDatabaseStore {
   ) throws(StoreError) -> [SecretBytes?] {
     let deadline = database.deadline
     let asked = Array(keys.prefix(Self.excerptCount))
-    let addresses = try self.keys.use { keys throws(StoreError) in
-      try asked.map { key throws(StoreError) in try keys.address(of: key) }
-    }
+    let addresses = try self.keys.use { keys in asked.map { keys.address(of: $0) } }
     return try self.keys.renewing(until: deadline) { () throws(StoreError) in
       try values(of: asked, at: addresses, until: deadline)
     }

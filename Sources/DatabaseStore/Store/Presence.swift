@@ -12,9 +12,7 @@ extension SealedDatabaseStore {
     for start in stride(from: 0, to: keys.count, by: DatabaseFormat.pageCount) {
       let asked = Array(keys[start..<min(start + DatabaseFormat.pageCount, keys.count)])
       let deadline = database.deadline
-      let addresses = try self.keys.use { keys throws(StoreError) in
-        try asked.map { key throws(StoreError) in try keys.address(of: key) }
-      }
+      let addresses = try self.keys.use { keys in asked.map { keys.address(of: $0) } }
       present.formUnion(
         try self.keys.renewing(until: deadline) { () throws(StoreError) in
           try self.present(among: asked, at: addresses, until: deadline)

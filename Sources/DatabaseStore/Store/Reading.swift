@@ -28,12 +28,9 @@ extension SealedDatabaseStore {
   private func value(
     for key: StoreKey, under lease: Lease?, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> SecretBytes? {
-    guard let item = try stored(key, until: deadline) else { return nil }
-    if let lease, let value = item.value {
-      lease.note(
-        ReadItem(address: item.address, rowVersion: item.version, version: ItemVersion(value)))
-    }
-    return item.value
+    let item = try stored(key, until: deadline)
+    if let lease { item?.note(under: lease) }
+    return item?.value
   }
 
   /// Returns whether there is an item, without reading its value.
@@ -103,6 +100,12 @@ extension SealedDatabaseStore {
     let version: Int64
     /// `nil` when the item is gone.
     let value: SecretBytes?
+
+    /// Notes that it was read in a closure with exclusive access.
+    func note(under lease: Lease) {
+      guard let value else { return }
+      lease.note(ReadItem(address: address, rowVersion: version, version: ItemVersion(value)))
+    }
   }
 
   /// Reads an item or its removal.
@@ -111,20 +114,24 @@ extension SealedDatabaseStore {
   ) throws(StoreError) -> StoredItem? {
     try keys.renewing(until: deadline) { () throws(StoreError) in
       guard let row = try row(of: key, .value, until: deadline) else { return nil }
-      let value = try keys.use { keys throws(StoreError) in
-        try RowOpener(keys: keys, of: database.name).value(of: row, addressedBy: key)
-      }
-      note(row)
-      return StoredItem(
-        address: row.fields.address, version: row.fields.version, value: value)
+      return try opened(row, of: key)
     }
+  }
+
+  /// Opens the row of an item or its removal, and notes its version.
+  func opened(_ row: SealedRow, of key: StoreKey) throws(StoreError) -> StoredItem {
+    let value = try keys.use { keys throws(StoreError) in
+      try RowOpener(keys: keys, of: database.name).value(of: row, addressedBy: key)
+    }
+    note(row)
+    return StoredItem(address: row.fields.address, version: row.fields.version, value: value)
   }
 
   /// Reads the row of an item.
   private func row(
     of key: StoreKey, _ part: DatabaseAnswer.Part, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> SealedRow? {
-    let address = try keys.use { keys throws(StoreError) in try keys.address(of: key) }
+    let address = try keys.use { $0.address(of: key) }
     let known = versions[address]
     let statement =
       switch part {
@@ -136,7 +143,25 @@ extension SealedDatabaseStore {
       guard !SeenVersions.isOlder(nil, than: known) else { throw older(key) }
       return nil
     }
-    guard let row = answer.sealedRow(0, at: address, part) else { throw corrupt(key) }
+    return try row(of: key, part, in: answer, at: address, since: known)
+  }
+
+  /// Returns the row of an item that is in an answer.
+  ///
+  /// - Parameters:
+  ///   - key: The item.
+  ///   - part: What the last column is.
+  ///   - answer: The answer, whose first row it is.
+  ///   - first: Its first column.
+  ///   - address: The item's address.
+  ///   - known: What was known about the row before it was asked for.
+  /// - Returns: The row, not opened.
+  /// - Throws: `corrupt`.
+  func row(
+    of key: StoreKey, _ part: DatabaseAnswer.Part, in answer: DatabaseAnswer, from first: Int = 0,
+    at address: RowAddress, since known: SeenVersions.Seen?
+  ) throws(StoreError) -> SealedRow {
+    guard let row = answer.sealedRow(0, from: first, at: address, part) else { throw corrupt(key) }
     guard !SeenVersions.isOlder(row.fields.version, than: known) else { throw older(key) }
     return row
   }

@@ -4,7 +4,7 @@ import SessionToolsBase
 /// One change of some items, from its first attempt until it is decided whether it was made.
 struct StoreWriter {
   private let store: SealedDatabaseStore
-  private let condition: (key: StoreKey, versions: Set<ItemVersion>)?
+  private let condition: ItemCondition?
   private let deadline: ContinuousClock.Instant
   /// When the last attempt may begin.
   private let lastStart: ContinuousClock.Instant
@@ -17,7 +17,7 @@ struct StoreWriter {
   /// The statement checks whether it still is as it was; if it is not, the item is read again.
   private var readItem: ReadItem?
   /// The server's clock in microseconds since 1970, from the last look.
-  private var serverTime: Int64 = 0
+  private var serverTime: Int64?
   /// Whether there was an attempt without an answer, which may have been made or may still be.
   private var isUndecided = false
 
@@ -25,8 +25,8 @@ struct StoreWriter {
 
   /// Notes what is to be changed: the last of several changes of an item.
   init(
-    _ changes: [StoreChange], ifStored condition: (key: StoreKey, versions: Set<ItemVersion>)?,
-    under leases: [Lease], in store: SealedDatabaseStore, until deadline: ContinuousClock.Instant
+    _ changes: [StoreChange], if condition: ItemCondition?, under leases: [Lease],
+    in store: SealedDatabaseStore, until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     self.store = store
     self.condition = condition
@@ -48,9 +48,9 @@ struct StoreWriter {
         case .remove: .remove
         }
     }
-    rows = try store.keys.use { keys throws(StoreError) in
-      try order.map { key throws(StoreError) in
-        let address = try keys.address(of: key)
+    rows = try store.keys.use { keys in
+      order.map { key in
+        let address = keys.address(of: key)
         return WrittenRow(
           key: key, address: address, change: last[key] ?? .compare,
           stored: store.versions[address].map { WrittenRow.State($0) })
@@ -86,7 +86,12 @@ struct StoreWriter {
         return outcome
       }
       // After an attempt that may still be made, the next one must expect the same rows.
-      if !isUndecided, !rows.allSatisfy(\.isKnown) { _ = try look() }
+      if !isUndecided, !isEnoughKnown {
+        let compared = condition == nil ? nil : rows[0].stored
+        _ = try look()
+        // The change depends on the item that was compared, not on one that is there since then.
+        if let compared { rows[0].stored = compared }
+      }
       guard rows.contains(where: \.isReason) else { return .made }
       let (plan, statement, parameters) = try seal(rows)
       if try send(statement, parameters) {
@@ -102,18 +107,23 @@ struct StoreWriter {
     }
   }
 
-  /// Compares the stored item with the versions for which the change is made; returns the outcome
-  /// when it is another one.
+  /// Whether the rows can be sealed without looking at them: a new one needs the server's clock.
+  private var isEnoughKnown: Bool {
+    rows.allSatisfy(\.isKnown) && (serverTime != nil || !rows.contains { $0.stored == .absent })
+  }
+
+  /// Compares the stored item with the condition; returns the outcome when it does not meet it.
   private mutating func compare() throws(StoreError) -> ChangeOutcome? {
     guard let condition else { return nil }
-    if let item = readItem.take(), condition.versions.contains(item.version) {
+    if let item = readItem.take(), condition.outcome(whenStored: item.version) == .made {
       rows[0].stored = .present(version: item.rowVersion, isGone: false)
       return nil
     }
     let item = try store.stored(condition.key, until: deadline)
-    guard let item, let value = item.value else { return .noItem }
-    guard condition.versions.contains(ItemVersion(value)) else { return .otherItem }
-    rows[0].stored = .present(version: item.version, isGone: false)
+    let outcome = condition.outcome(whenStored: item?.value)
+    guard outcome == .made else { return outcome }
+    rows[0].stored =
+      item.map { .present(version: $0.version, isGone: $0.value == nil) } ?? .absent
     return nil
   }
 
@@ -217,17 +227,13 @@ struct StoreWriter {
       var sealed: [SealedRow?] = []
       for row in rows {
         let old = row.stored?.version ?? 0
-        let new = row.newVersion(at: serverTime)
+        let new = row.newVersion(at: serverTime ?? 0)
         plan.append(
           SentRow(
             address: row.address, oldVersion: old, newVersion: new, isChanged: row.isChanged,
-            isGone: row.isRemoval))
-        switch row.change {
-        case .put(let value): sealed.append(try sealer.seal(value, for: row.key, version: new))
-        case .remove where row.isChanged:
-          sealed.append(try sealer.seal(nil, for: row.key, version: new))
-        case .remove, .compare: sealed.append(nil)
-        }
+            isGone: row.value == nil))
+        sealed.append(
+          row.isChanged ? try sealer.seal(row.value, for: row.key, version: new) : nil)
       }
       // Only a row that is changed is alone.
       if sealed.count == 1, let old = plan.first?.oldVersion, let row = sealed[0] {

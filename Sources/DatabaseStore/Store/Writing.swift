@@ -20,29 +20,29 @@ extension SealedDatabaseStore: ConditionalStore {
     _ changes: [StoreChange], under leases: [Lease], until deadline: ContinuousClock.Instant
   ) throws(StoreError) {
     guard !changes.isEmpty else { return }
-    _ = try make(changes, ifStored: nil, under: leases, until: deadline)
+    _ = try make(changes, if: nil, under: leases, until: deadline)
   }
 
-  /// Makes changes if a stored item is one of some versions; compares the bytes of its value.
+  /// Makes changes, all or none, if the stored item meets a condition; compares the bytes of its
+  /// value.
   ///
   /// Takes one round trip more than ``apply(_:)``, unless the item was the last one that was read
   /// in the closure with exclusive access around it.
-  package func apply(
-    _ changes: [StoreChange], if key: StoreKey, isOneOf versions: Set<ItemVersion>
+  package func asyncApply(
+    _ changes: [StoreChange], if condition: ItemCondition
   ) async throws(StoreError) -> ChangeOutcome {
     let (leases, deadline) = (Lease.held(in: self), database.deadline)
     return try await writeQueues.blocking { () throws(StoreError) in
-      try self.make(changes, ifStored: (key, versions), under: leases, until: deadline)
+      try self.make(changes, if: condition, under: leases, until: deadline)
     }
   }
 
   private func make(
-    _ changes: [StoreChange], ifStored condition: (key: StoreKey, versions: Set<ItemVersion>)?,
-    under leases: [Lease], until deadline: ContinuousClock.Instant
+    _ changes: [StoreChange], if condition: ItemCondition?, under leases: [Lease],
+    until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> ChangeOutcome {
     try ChangeLimits.check(changes, database: database.name)
-    var change = try StoreWriter(
-      changes, ifStored: condition, under: leases, in: self, until: deadline)
+    var change = try StoreWriter(changes, if: condition, under: leases, in: self, until: deadline)
     let outcome = try change.make()
     if case .made = outcome {
       poller.ring()

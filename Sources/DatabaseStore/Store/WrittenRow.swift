@@ -71,14 +71,17 @@ struct WrittenRow {
   /// Whether the row is written, and not only looked at.
   ///
   /// Beside other changes there has to be a removal even where there is no item: nothing else keeps
-  /// another machine from putting one at the same moment, so that both are seen.
+  /// another machine from putting one at the same moment, so that both are seen. So there has to be
+  /// where a change requires that there is no item.
   var isChanged: Bool {
     switch (change, stored) {
-    case (.compare, _), (.remove, .present(_, isGone: true)): false
+    case (.compare, .present), (.remove, .present(_, isGone: true)): false
     default: true
     }
   }
-  var isRemoval: Bool { if case .remove = change { true } else { false } }
+
+  /// What is written; `nil` for a removal.
+  var value: SecretBytes? { if case .put(let value) = change { value } else { nil } }
 }
 
 /// What a change that was not answered has done, as far as the rows show it.

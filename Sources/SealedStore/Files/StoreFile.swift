@@ -69,6 +69,7 @@ extension StoreError {
   static func noStore(inDirectory path: String) -> StoreError {
     StoreError(
       .unavailable, store: path, reason: "there is no store in this directory",
-      remedy: "Name an existing store, or make one here")
+      remedy: "Name an existing store, or make one here"
+    ).with(.noStore)
   }
 }

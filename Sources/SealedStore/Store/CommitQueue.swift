@@ -5,7 +5,7 @@ import Synchronization
 /// A queue of changes that wait for the disk.
 ///
 /// Changes that come while another is being synced are written together when it is done: one
-/// change, one write, one sync.
+/// change, one write, one sync. Those whose condition is not met then are left out.
 ///
 /// The thread that begins a batch leads it: when the batch's turn comes, it commits the changes of
 /// all threads that joined. It first waits a moment for the threads whose commit just ended: they
@@ -48,34 +48,34 @@ final class CommitQueue: Sendable {
 
   private let state = Mutex(State())
 
-  /// Commits a list of changes, together with others.
+  /// Commits a request, together with others.
   ///
   /// - Parameters:
-  ///   - changes: The changes.
-  ///   - byteCount: The number of bytes that they take in the journal.
-  ///   - commit: Makes the changes of several requests durable, all or none.
+  ///   - request: The request.
+  ///   - byteCount: The number of bytes that its changes take in the journal.
+  ///   - store: The store of this queue.
+  /// - Returns: Whether the changes were made.
   /// - Throws: The errors of the commit.
   func submit(
-    _ changes: [StoreChange], byteCount: Int,
-    commit: ([StoreChange]) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    switch join(changes, byteCount) {
+    _ request: CommitRequest, byteCount: Int, to store: SealedFileStore
+  ) throws(StoreError) -> ChangeOutcome {
+    switch join(request, byteCount) {
     case .alone:
       defer { end(nil) }
-      return try commit(changes)
+      return try store.commit(request)
     case .batch(let batch, let place, let role):
       switch role {
       case .follower: batch.answered?.wait()
-      case .leader where place > 0: lead(batch, commit: commit)
+      case .leader where place > 0: lead(batch, to: store)
       case .leader, .nextLeader:
         if role == .nextLeader { batch.turn?.wait() }
         if gather(batch, wasAnswered: role == .leader) {
-          lead(batch, commit: commit)
+          lead(batch, to: store)
         } else {
           batch.answered?.wait()
         }
       }
-      try batch.results[place].get()
+      return try batch.results[place].get()
     }
   }
 
@@ -90,7 +90,7 @@ final class CommitQueue: Sendable {
   }
 
   /// Joins the last batch, or begins one and leads it.
-  private func join(_ changes: [StoreChange], _ byteCount: Int) -> Place {
+  private func join(_ request: CommitRequest, _ byteCount: Int) -> Place {
     state.withLock { state in
       if !state.isLed, (state.last?.requestCount ?? 1) == 1 {
         state.isLed = true
@@ -99,14 +99,14 @@ final class CommitQueue: Sendable {
       if let batch = state.batches.last,
         batch.byteCount + byteCount <= Self.largestBatchByteCount
       {
-        batch.requests.append(changes)
+        batch.requests.append(request)
         batch.byteCount += byteCount
         let isComplete = !batch.isTaken && batch.requests.count == batch.completeCount
         if isComplete { batch.isTaken = true } else { batch.beAwaited() }
         return .batch(
           batch, place: batch.requests.count - 1, role: isComplete ? .leader : .follower)
       }
-      let batch = Batch(changes, byteCount, hasToWait: state.isLed)
+      let batch = Batch(request, byteCount, hasToWait: state.isLed)
       state.batches.append(batch)
       defer { state.isLed = true }
       return .batch(batch, place: 0, role: state.isLed ? .nextLeader : .leader)
@@ -138,37 +138,36 @@ final class CommitQueue: Sendable {
     }
   }
 
-  private func lead(_ batch: Batch, commit: ([StoreChange]) throws(StoreError) -> Void) {
+  private func lead(_ batch: Batch, to store: SealedFileStore) {
     // No other request joins the batch from here on.
     let requests = state.withLock { state in
       state.batches.removeFirst()
       return batch.requests
     }
     let start = ContinuousClock.now
-    // A large change most likely comes alone, and is not copied then.
-    let changes = requests.count == 1 ? requests[0] : requests.flatMap(\.self)
-    let result = Self.result { () throws(StoreError) in try commit(changes) }
-    var results = Array(repeating: result, count: requests.count)
-    if requests.count > 1, case .failure(let error) = result, error.code == .noSpace {
-      // Requests that do not fit together may fit one by one, and each fails only for its own size.
-      results = requests.map { request in
-        Self.result { () throws(StoreError) in try commit(request) }
-      }
-    }
-    batch.results = results
+    batch.results = Self.commit(requests, to: store)
     let end = ContinuousClock.now
     self.end(LastCommit(requestCount: requests.count, end: end, duration: end - start))
     // This wakes all waiting threads at once.
     batch.answered?.leave()
   }
 
-  private static func result(
-    _ body: () throws(StoreError) -> Void
-  ) -> Result<Void, StoreError> {
-    do throws(StoreError) {
-      return .success(try body())
-    } catch {
-      return .failure(error)
+  private static func commit(
+    _ requests: [CommitRequest], to store: SealedFileStore
+  ) -> [Result<ChangeOutcome, StoreError>] {
+    // A large change most likely comes alone, and is not copied then.
+    if requests.count > 1 {
+      do throws(StoreError) {
+        return try store.commit(requests)
+      } catch {
+        guard error.code == .noSpace else {
+          return Array(repeating: .failure(error), count: requests.count)
+        }
+      }
+    }
+    // Requests that do not fit together may fit one by one, and each fails only for its own size.
+    return requests.map { request in
+      Result { () throws(StoreError) in try store.commit(request) }
     }
   }
 
@@ -178,22 +177,22 @@ final class CommitQueue: Sendable {
   /// changes, and ``results``, which the leader writes before the others are woken. This makes the
   /// unchecked conformance correct.
   private final class Batch: @unchecked Sendable {
-    var requests: [[StoreChange]]
+    var requests: [CommitRequest]
     var byteCount: Int
     /// The number of requests with which it is complete, once its leader waits for them.
     var completeCount: Int?
     /// Whether its final leader is known: the thread that completed it, or its leader after a wait.
     var isTaken = false
     /// The result of each request, once there are results.
-    var results: [Result<Void, StoreError>] = []
+    var results: [Result<ChangeOutcome, StoreError>] = []
     /// Signaled when it is the batch's turn, if it must wait for its turn.
     let turn: DispatchSemaphore?
     /// Left when there are results, if a thread waits for them; not changed once no request can
     /// join.
     private(set) var answered: DispatchGroup?
 
-    init(_ changes: [StoreChange], _ byteCount: Int, hasToWait: Bool) {
-      requests = [changes]
+    init(_ request: CommitRequest, _ byteCount: Int, hasToWait: Bool) {
+      requests = [request]
       self.byteCount = byteCount
       turn = hasToWait ? DispatchSemaphore(value: 0) : nil
     }
@@ -205,5 +204,16 @@ final class CommitQueue: Sendable {
       group.enter()
       answered = group
     }
+  }
+}
+
+/// Changes that are made together if a condition is met.
+struct CommitRequest: Sendable {
+  let changes: [StoreChange]
+  let condition: ItemCondition?
+
+  init(_ changes: [StoreChange], _ condition: ItemCondition? = nil) {
+    self.changes = changes
+    self.condition = condition
   }
 }

@@ -17,6 +17,23 @@ extension SealedFileStore {
   ///   `unsafePermissions`, `accessDenied` or `io`.
   public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
     guard let found = try find(key, keepingKeys: true) else { return nil }
+    return try value(of: found, for: key)
+  }
+
+  /// Reads one value for a writer, from the journal as it was prepared: others change nothing.
+  ///
+  /// - Throws: `locked`, `corrupt` or `io`.
+  func preparedValue(for key: StoreKey) throws(StoreError) -> SecretBytes? {
+    let found = try withState { open throws(StoreError) in
+      try find(key, in: &open, keepingKeys: true)
+    }
+    return try found.map { found throws(StoreError) in try value(of: found, for: key) }
+  }
+
+  @inline(__always)
+  private func value(
+    of found: FoundItem, for key: StoreKey
+  ) throws(StoreError) -> SecretBytes {
     defer { found.keys.endUse() }
     let value =
       if let record = found.record {
@@ -165,22 +182,29 @@ extension SealedFileStore {
 
   @inline(__always)
   private func find(_ key: StoreKey, keepingKeys: Bool) throws(StoreError) -> FoundItem? {
-    try withCurrentState { open throws(StoreError) -> FoundItem? in
-      let view = try open.usableJournal()
-      let tag = view.tag(of: key, open.keys)
-      let entry = view.entry(of: tag)
-      if view.isDamaged, let damage = view.damage {
-        // A damaged journal returns only items whose newest record is certain.
-        guard entry != nil, let behind = damage.tagsBehind, !behind.contains(tag) else {
-          throw damage.error(in: directory)
-        }
-      }
-      guard let entry else { return nil }
-      if keepingKeys { open.keys.beginUse() }
-      return FoundItem(
-        view: view, keys: open.keys, entry: entry, record: view.keptRecord(of: entry),
-        isToBeKept: view.keepsRecords)
+    try withCurrentState { open throws(StoreError) in
+      try find(key, in: &open, keepingKeys: keepingKeys)
     }
+  }
+
+  @inline(__always)
+  private func find(
+    _ key: StoreKey, in open: inout OpenState, keepingKeys: Bool
+  ) throws(StoreError) -> FoundItem? {
+    let view = try open.usableJournal()
+    let tag = view.tag(of: key, open.keys)
+    let entry = view.entry(of: tag)
+    if view.isDamaged, let damage = view.damage {
+      // A damaged journal returns only items whose newest record is certain.
+      guard entry != nil, let behind = damage.tagsBehind, !behind.contains(tag) else {
+        throw damage.error(in: directory)
+      }
+    }
+    guard let entry else { return nil }
+    if keepingKeys { open.keys.beginUse() }
+    return FoundItem(
+      view: view, keys: open.keys, entry: entry, record: view.keptRecord(of: entry),
+      isToBeKept: view.keepsRecords)
   }
 
   func corruptRecord(_ offset: UInt64, _ reason: String) -> StoreError {

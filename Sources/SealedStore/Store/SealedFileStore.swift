@@ -18,7 +18,7 @@ import Synchronization
 /// process needs one object for all its threads; a process that was forked opens the store again.
 ///
 /// The format is described in the article <doc:FileFormat>.
-public final class SealedFileStore: BlockingSecretStore, MigratableStore {
+public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
   /// The options of an open store.
   public struct Options: Sendable {
     /// The longest time to wait for another process that writes.
@@ -142,6 +142,14 @@ public final class SealedFileStore: BlockingSecretStore, MigratableStore {
   /// - Throws: As the blocking method.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     try await writeQueues.blocking { () throws(StoreError) in try self.apply(changes) }
+  }
+
+  package func asyncApply(
+    _ changes: [StoreChange], if condition: ItemCondition
+  ) async throws(StoreError) -> ChangeOutcome {
+    try await writeQueues.blocking { () throws(StoreError) in
+      try self.apply(changes, if: condition)
+    }
   }
 
   /// Runs a closure with the open state, which no other thread changes meanwhile.

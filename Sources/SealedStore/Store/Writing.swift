@@ -13,15 +13,71 @@ extension SealedFileStore {
   ///   there afterwards, and the next use reads the file again; `accessDenied` or `io`.
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return }
-    let byteCount = try checkedByteCount(of: changes)
+    _ = try submit(CommitRequest(changes))
+  }
+
+  /// Makes changes, all or none, if the stored item meets a condition.
+  ///
+  /// It shares writes and syncs as ``apply(_:)`` does. Nothing is written when the condition is not
+  /// met.
+  ///
+  /// - Returns: Whether they were made.
+  /// - Throws: As ``apply(_:)``; `corrupt` also when the record of the item was changed.
+  package func apply(
+    _ changes: [StoreChange], if condition: ItemCondition
+  ) throws(StoreError) -> ChangeOutcome {
+    try submit(CommitRequest(changes, condition))
+  }
+
+  private func submit(_ request: CommitRequest) throws(StoreError) -> ChangeOutcome {
+    let byteCount = try checkedByteCount(of: request.changes)
     // The fork check comes before the queue, at which a thread of the parent may have been.
     try checkIsOpen()
-    try commits.submit(changes, byteCount: byteCount) { changes throws(StoreError) in
-      let isCompactionDue = try self.writing(isChange: true) { writer throws(StoreError) in
-        try writer.commit(changes)
-      }
-      if isCompactionDue { self.compactLater() }
+    return try commits.submit(request, byteCount: byteCount, to: self)
+  }
+
+  /// Makes the changes of a request durable if its condition is met.
+  ///
+  /// - Throws: As ``apply(_:)``.
+  func commit(_ request: CommitRequest) throws(StoreError) -> ChangeOutcome {
+    try committing { writer throws(StoreError) in
+      let outcome = try writer.outcome(of: request, after: [])
+      return (outcome, outcome == .made ? try writer.commit(request.changes) : false)
     }
+  }
+
+  /// Makes the changes of those of some requests whose conditions are met durable, all or none.
+  ///
+  /// A condition is compared with what the requests before it leave.
+  ///
+  /// - Returns: The outcome of each request, or why its item could not be read.
+  /// - Throws: As ``apply(_:)``.
+  func commit(
+    _ requests: [CommitRequest]
+  ) throws(StoreError) -> [Result<ChangeOutcome, StoreError>] {
+    try committing { writer throws(StoreError) in
+      var accepted: [StoreChange] = []
+      var outcomes: [Result<ChangeOutcome, StoreError>] = []
+      for request in requests {
+        do throws(StoreError) {
+          let outcome = try writer.outcome(of: request, after: accepted)
+          if outcome == .made { accepted += request.changes }
+          outcomes.append(.success(outcome))
+        } catch {
+          outcomes.append(.failure(error))
+        }
+      }
+      return (outcomes, try writer.commit(accepted))
+    }
+  }
+
+  /// Makes a change, and compacts the journal later if that is due.
+  private func committing<Outcome: Sendable>(
+    _ commit: (inout StoreWriter) throws(StoreError) -> (Outcome, isCompactionDue: Bool)
+  ) throws(StoreError) -> Outcome {
+    let (outcome, isCompactionDue) = try writing(isChange: true, commit)
+    if isCompactionDue { compactLater() }
+    return outcome
   }
 
   /// Returns how many bytes changes take in the journal, if they are not too large.
@@ -58,6 +114,24 @@ extension SealedFileStore {
 }
 
 extension StoreWriter {
+  /// Compares the condition of a request, if it has one.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - accepted: Changes that are made before it, and not written yet.
+  /// - Returns: `made` when its changes are to be made.
+  /// - Throws: `locked`, `corrupt` or `io`.
+  fileprivate func outcome(
+    of request: CommitRequest, after accepted: [StoreChange]
+  ) throws(StoreError) -> ChangeOutcome {
+    guard let condition = request.condition else { return .made }
+    switch accepted.last(where: { $0.key == condition.key }) {
+    case .put(let value, _): return condition.outcome(whenStored: value)
+    case .remove: return condition.outcome(whenStored: SecretBytes?.none)
+    case nil: return condition.outcome(whenStored: try store.preparedValue(for: condition.key))
+    }
+  }
+
   /// Makes changes durable, and returns whether the journal should be compacted after them.
   fileprivate mutating func commit(_ changes: [StoreChange]) throws(StoreError) -> Bool {
     let (view, mark, end, fileByteCount, keys) = try store.withState { open throws(StoreError) in

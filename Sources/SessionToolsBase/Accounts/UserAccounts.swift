@@ -141,22 +141,18 @@ public final class UserAccounts<User: Codable>: Sendable {
     }
     let changes = try changes(storing: users.map { $0.value }, in: items)
     let sessions = users.map { session(of: $0.key) }
-    var states: [SharedSessionState] = []
+    var before: [(state: SharedSessionState, unsavedCount: Int)] = []
     var replaced: [UserIdentifier?] = []
     for session in sessions {
-      states.append(try await session.sharedState())
+      let state = try await session.sharedState()
+      before.append((state, state.unsavedCount))
       replaced.append(await session.storedUserIdentifier())
     }
-    let store = container.store
-    do {
-      // Also when it failed: whether the change was made may not be known.
-      defer { for state in states { state.itemHasChanged() } }
-      try await ItemAddress.change(items) { try await store.apply(changes) }
-    }
+    try await ItemAddress.make(changes, of: items)
     // Before the first notification: an observer may ask any of the sessions.
-    for state in states {
+    for (state, unsavedCount) in before {
       state.reason = .unknown
-      state.forgetRefresh()
+      state.forgetRefresh(ofFirst: unsavedCount, in: state)
     }
     for (position, session) in sessions.enumerated() {
       session.announceLogIn(
@@ -164,7 +160,6 @@ public final class UserAccounts<User: Codable>: Sendable {
     }
   }
 
-  /// Each user is stored, and the notice of the previous user's refresh is removed.
   private func changes(
     storing users: [User], in items: [ItemAddress]
   ) throws(StoreError) -> [StoreChange] {
@@ -173,7 +168,6 @@ public final class UserAccounts<User: Codable>: Sendable {
     for (user, item) in zip(users, items) {
       let bytes = try container.coding.bytes(of: user, for: item.key, encoder: encoder)
       changes.append(.put(bytes, for: item.key))
-      changes.append(.remove(item.noticeKey))
     }
     return changes
   }
@@ -206,7 +200,7 @@ public final class UserAccounts<User: Codable>: Sendable {
     let container = container.items(of: account)
     let keys = try await queues.next.blocking { try book.keys(of: account) }
     for key in keys {
-      try await ItemAddress(key, in: container.store).remove()
+      try await ItemAddress(key, in: container.store).make(.remove(key))
     }
     sessions.withLock { $0[account] = nil }
   }

@@ -61,8 +61,6 @@ package final class LockFile: Sendable {
   ///
   /// - Throws: `timedOut`, `unsafePermissions`, `accessDenied` or `io`.
   package func lock(byte: Int, timeout: Duration) throws(StoreError) -> Held {
-    // Usually it is free.
-    if let held = try tryLock(byte: byte) { return held }
     let held = try lock(byte: byte, timeout: timeout) { () throws(StoreError) in false }
     guard let held else { throw timedOut() }
     return held

@@ -238,7 +238,8 @@ package final class PrivateDirectory: Sendable {
     if error.errno == SystemCallError.noSuchFile {
       return StoreError(
         .unavailable, store: path, reason: "there is no store here",
-        remedy: "Name an existing store, or make one here", errno: error.errno)
+        remedy: "Name an existing store, or make one here", errno: error.errno
+      ).with(.noStore)
     }
     // Asked for a directory and no link, the kernel returns the same error for a file and for a
     // link.

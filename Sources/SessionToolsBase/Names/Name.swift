@@ -39,6 +39,12 @@ package struct Name: Hashable, Sendable, Comparable {
     isASCII = bytes.checkForASCII()
   }
 
+  /// Makes a name from another one, which may become longer than a name of an item.
+  init(prefix: String, _ name: Name) {
+    text = prefix + name.text
+    isASCII = name.isASCII
+  }
+
   /// Makes a name that may be absent.
   ///
   /// - Throws: As ``init(_:as:)-(String,String)``.

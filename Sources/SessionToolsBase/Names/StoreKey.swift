@@ -29,6 +29,30 @@ public struct StoreKey: Hashable, Sendable {
   }
 }
 
+extension StoreKey {
+  private static let refreshPrefix = "org.session-tools.refresh:"
+
+  /// The name to which a refresh of the item has exclusive access; nothing is stored under it.
+  ///
+  /// A name of its own, so that a program that holds the item's can ask for a valid item.
+  package var refreshLock: StoreKey { prefixed(by: Self.refreshPrefix) }
+
+  /// The name to which a change that depends on the item has exclusive access, where the store does
+  /// not compare items itself; nothing is stored under it.
+  package var changeLock: StoreKey { prefixed(by: "org.session-tools.change:") }
+
+  /// The item whose refreshes have exclusive access to this name; `nil` for other names.
+  package var itemOfRefreshLock: StoreKey? {
+    guard identifier.utf8.starts(with: Self.refreshPrefix.utf8) else { return nil }
+    let item = identifier.utf8.dropFirst(Self.refreshPrefix.utf8.count)
+    return try? StoreKey(String(decoding: item, as: UTF8.self), in: namespace)
+  }
+
+  private func prefixed(by prefix: String) -> StoreKey {
+    StoreKey(name: Name(prefix: prefix, name), namespace: namespace)
+  }
+}
+
 extension StoreKey: Comparable {
   /// Orders by service, access group, install and identifier, byte for byte; an absent part
   /// comes before any present one.

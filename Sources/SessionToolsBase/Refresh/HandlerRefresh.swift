@@ -30,10 +30,12 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     // Without a stored item there is nothing that two handlers could spend.
     guard try await session.containsItem() else { return try await call() }
     let time = ObservedTime()
-    return try await storage.whileRefreshing(timeout: refresher.policy.longestExclusion) {
+    return try await storage.whileRefreshing(timeout: refresher.policy.longestExclusion) { stored in
       tellWait(time)
-      // Call the handler anyway: it may repair an unreadable item.
-      guard let snapshot = try? await storage.snapshot() else { return try await call() }
+      // An unreadable item may be repaired by the handler.
+      guard case .success(let snapshot) = stored else { return try await call() }
+      // The user has signed out meanwhile.
+      guard let snapshot else { throw RefreshError.noToken }
       guard wish.asksToRefresh(snapshot, Expiry(of: shared, refresher)) else {
         return wish.endingWithoutRefresh
       }

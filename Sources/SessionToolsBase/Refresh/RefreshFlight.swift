@@ -10,29 +10,25 @@ final class RefreshFlight: Sendable {
   private struct State {
     var task: Task<Void, Never>?
     var result: Result<RefreshEnding, any Error>?
-    /// The item to refresh, until it may have been replaced.
-    var subject: SecretBytes?
-    /// The stored item, as known to the refresh, and the number of the store access that found it.
-    var stored: (bytes: SecretBytes, look: Int)?
-    var lookCount = 0
+    /// Whether the refresh has begun to store the new item.
+    var isStoring = false
+    /// The item that the refresh has stored.
+    var stored: SecretBytes?
     var nextNumber = 0
-    var waiters: [Int: FirstAnswer<RefreshWait.End>] = [:]
+    var waiters: [Int: FirstAnswer<End>] = [:]
   }
 
-  private enum Entry {
-    case ended
-    case waiting(Int, arrival: Int, FirstAnswer<RefreshWait.End>)
-    case full
+  fileprivate enum End {
+    case ended, timedOut, cancelled
   }
 
-  /// The store object that the item is read from and stored in; `nil` where it is not handed over.
+  /// The store object that the new item is stored in; `nil` where it is not handed over.
   private let reader: ObjectIdentifier?
-  private let state: Mutex<State>
+  private let state = Mutex(State())
 
   /// Makes a refresh that has not begun.
-  init(reader: ObjectIdentifier?, subject: SecretBytes?) {
+  init(reader: ObjectIdentifier?) {
     self.reader = reader
-    state = Mutex(State(subject: subject))
   }
 
   /// Ends the refresh, and resumes all waiters.
@@ -59,139 +55,82 @@ final class RefreshFlight: Sendable {
     state.withLock { $0.task }?.cancel()
   }
 
-  // MARK: - The item
-
-  /// Returns the item being refreshed, for callers that would read it from the same store object.
-  func subject(for reader: ObjectIdentifier) -> SecretBytes? {
-    state.withLock { $0.result == nil && reader == self.reader ? $0.subject : nil }
+  /// Records that the refresh is about to store the new item.
+  func beginStoring() {
+    state.withLock { $0.isStoring = true }
   }
 
-  /// Records that the item was changed.
-  func forgetSubject() {
-    state.withLock { $0.subject = nil }
-  }
-
-  /// Records that the refresh is about to read or store the item.
-  ///
-  /// - Returns: The number of this store access.
-  func beginLook() -> Int {
-    state.withLock { state in
-      state.lookCount += 1
-      return state.lookCount
-    }
-  }
-
-  /// Records that the refresh has read or stored the item.
-  func endLook(_ number: Int, with bytes: SecretBytes?) {
-    state.withLock { $0.stored = bytes.map { ($0, number) } }
+  /// Records that the refresh has stored the new item.
+  func endStoring(_ bytes: SecretBytes?) {
+    state.withLock { $0.stored = bytes }
   }
 
   // MARK: - Waiting
 
+  /// A caller that waits for the end.
+  struct Waiter {
+    fileprivate let number: Int
+    fileprivate let end: FirstAnswer<End>
+    /// Whether the item that is stored may be handed over: one who comes later, or reads from
+    /// another store object, may know of a newer change.
+    fileprivate let mayGetStoredItem: Bool
+  }
+
   /// Begins to wait for the end, for a caller that would read the item from a store object.
   ///
+  /// - Returns: The waiter; `nil` when the refresh has ended.
   /// - Throws: `tooManyWaiters` or `reentrant`.
-  func wait(
-    _ policy: RefreshPolicy, by clock: any SessionClock, session: String,
-    reader: ObjectIdentifier?
-  ) throws -> RefreshWait {
+  func join(
+    _ policy: RefreshPolicy, session: String, reader: ObjectIdentifier?
+  ) throws(SessionError) -> Waiter? {
     if Self.around.contains(where: { $0 === self }) {
       throw SessionError(
         .reentrant, session: session,
         "the refresh handler asked for a valid item, and would wait forever: "
           + "use the item of its request")
     }
-    switch enter(policy.largestWaiterCount) {
-    case .ended: return RefreshWait(flight: self, session: session, timeout: policy.timeout)
-    case .full:
-      throw SessionError(
-        .tooManyWaiters, session: session,
-        "\(policy.largestWaiterCount) tasks are already waiting for the refresh")
-    case .waiting(let number, let arrival, let end):
-      let alarm = clock.alarm(after: policy.timeout) { end.give(.timedOut) }
-      // The item of another store object says nothing about that of this one.
-      let isReader = reader != nil && reader == self.reader
-      return RefreshWait(
-        flight: self, session: session, timeout: policy.timeout,
-        arrival: isReader ? arrival : nil, end: end, number: number, alarm: alarm)
-    }
-  }
-
-  /// Removes a waiter, and returns the refresh's result if it has ended.
-  fileprivate func leave(_ number: Int?) -> Result<RefreshEnding, any Error>? {
-    state.withLock { state in
-      if let number { state.waiters[number] = nil }
-      return state.result
-    }
-  }
-
-  /// Returns the stored item, for waiters that came before it was read or stored: later ones may
-  /// have seen newer changes.
-  fileprivate func stored(since arrival: Int) -> SecretBytes? {
-    state.withLock { state in
-      state.stored.flatMap { arrival < $0.look ? $0.bytes : nil }
-    }
-  }
-
-  private func enter(_ largestCount: Int) -> Entry {
-    state.withLock { state in
-      if state.result != nil { return .ended }
-      guard state.waiters.count < largestCount else { return .full }
-      let waiter = FirstAnswer<RefreshWait.End>()
+    return try state.withLock { state throws(SessionError) in
+      guard state.result == nil else { return nil }
+      guard state.waiters.count < policy.largestWaiterCount else {
+        throw SessionError(
+          .tooManyWaiters, session: session,
+          "\(policy.largestWaiterCount) tasks are already waiting for the refresh")
+      }
+      let end = FirstAnswer<End>()
       state.nextNumber += 1
-      state.waiters[state.nextNumber] = waiter
-      return .waiting(state.nextNumber, arrival: state.lookCount, waiter)
+      state.waiters[state.nextNumber] = end
+      return Waiter(
+        number: state.nextNumber, end: end,
+        mayGetStoredItem: reader != nil && reader == self.reader && !state.isStoring)
     }
   }
-}
 
-/// A waiter for a refresh.
-///
-/// A class, because thousands may wait, and a structure would be copied several times for each.
-final class RefreshWait: Sendable {
-  enum End: Sendable {
-    case ended, timedOut, cancelled
-  }
-
-  private let flight: RefreshFlight
-  private let session: String
-  private let timeout: Duration
-  /// The number of store accesses before this wait; `nil` when the item is not handed over.
-  private let arrival: Int?
-  /// The end that it waits for; `nil` when the refresh is over.
-  private let end: FirstAnswer<End>?
-  private let number: Int?
-  private let alarm: Alarm?
-
-  init(
-    flight: RefreshFlight, session: String, timeout: Duration, arrival: Int? = nil,
-    end: FirstAnswer<End>? = nil, number: Int? = nil, alarm: Alarm? = nil
-  ) {
-    (self.flight, self.session, self.timeout) = (flight, session, timeout)
-    (self.arrival, self.end, self.number, self.alarm) = (arrival, end, number, alarm)
-  }
-
-  /// Waits for the end.
+  /// Waits for the end, for a caller that joined; `nil` when the refresh had ended by then.
   ///
   /// - Returns: The result of the refresh.
   /// - Throws: The error that the refresh ended with; `timedOut` or `CancellationError`.
-  func outcome() async throws -> RefreshedItem {
-    try outcome(after: await end?.value(whenCancelled: .cancelled))
-  }
-
-  /// Returns the outcome; a separate function, so that each waiter holds less memory (see
-  /// `Session.validItem`).
-  @inline(never)
-  private func outcome(after end: End?) throws -> RefreshedItem {
-    alarm?.cancel()
-    if let result = flight.leave(number) {
+  func outcome(
+    for waiter: Waiter?, _ policy: RefreshPolicy, by clock: any SessionClock, session: String
+  ) async throws -> RefreshedItem {
+    var end = End.ended
+    if let waiter {
+      let answer = waiter.end
+      let alarm = clock.after(policy.timeout) { answer.give(.timedOut) }
+      end = await answer.value(whenCancelled: .cancelled)
+      alarm.cancel()
+    }
+    let (result, stored) = state.withLock { state in
+      if let waiter { state.waiters[waiter.number] = nil }
+      return (state.result, state.stored)
+    }
+    if let result {
       return RefreshedItem(
-        isNew: try result.get().isNew, bytes: arrival.flatMap(flight.stored(since:)))
+        isNew: try result.get().isNew, bytes: waiter?.mayGetStoredItem == true ? stored : nil)
     }
     if end == .cancelled { throw CancellationError() }
     throw SessionError(
       .timedOut, session: session,
-      "the refresh has not ended within \(timeout); it continues")
+      "the refresh has not ended within \(policy.timeout); it continues")
   }
 }
 

@@ -29,9 +29,8 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
 /// One refresh of a session's item, from reading it to storing the new one.
 ///
 /// The order of its steps keeps users signed in: the stored item is read again when no one else can
-/// refresh it; the notice that the token may be spent is durable before the token is sent; the new
-/// item is durable before any caller gets it; and only a rejection of the item that is still stored
-/// removes anything.
+/// refresh it; the new item is durable before any caller gets it; and only a rejection of the item
+/// that is still stored removes anything.
 struct SessionRefresh<Item: Codable> {
   let waiting: WaitingRefresh<Item>
   let storage: any ItemStorage<Item>
@@ -87,34 +86,26 @@ struct SessionRefresh<Item: Codable> {
   private func exclusiveStep() async throws -> Step {
     // Between two tries, others may refresh: they may have a network that this process lacks.
     let time = ObservedTime()
-    return try await storage.whileRefreshing(timeout: policy.longestExclusion) {
+    return try await storage.whileRefreshing(timeout: policy.longestExclusion) { stored in
       waiting.tellWait(time)
-      return try await step()
+      return try await step(try stored.get())
     }
   }
 
-  private func step() async throws -> Step {
-    guard let snapshot = try await snapshot() else {
+  private func step(_ stored: ItemSnapshot<Item>?) async throws -> Step {
+    guard let snapshot = stored else {
       // The user has signed out.
       shared.unsaved = nil
-      // A notice that stays is harmless.
-      try? await storage.removeSpentNotice()
       throw session.notSignedIn
     }
     if let step = try await savingWhatWasNotSaved() { return step }
     guard wish.asksToRefresh(snapshot, expiry) else { return .ended(wish.endingWithoutRefresh) }
     if let pause = try pauseBeforeTry(for: snapshot) { return .again(after: pause) }
-    // A notice that cannot be read counts as one.
-    let hadNotice = (try? await storage.hasSpentNotice()) ?? true
-    if !hadNotice, try await storage.putSpentNotice(for: snapshot.version) != .made {
-      // Nothing is sent for a user who has just signed out.
-      return .again(after: .zero)
-    }
-    switch try await answer(about: snapshot.item, mayBeSpent: hadNotice) {
+    switch try await answer(about: snapshot.item) {
     case .refreshed(let item, let serverTime):
       if let serverTime { shared.learn(serverTime: serverTime, clock: clock) }
       return try await saving(item, over: snapshot)
-    case .transientFailure(let error, let retryAfter, let wasSent, let replacement):
+    case .transientFailure(let error, let retryAfter, let replacement):
       if let replacement {
         // Another one may have been stored meanwhile, which is refreshed without a pause.
         let stored = try await recordingFailure(of: snapshot) {
@@ -125,19 +116,10 @@ struct SessionRefresh<Item: Codable> {
         return .again(after: .zero)
       }
       recordFailure(error, of: snapshot.version, retryAfter: retryAfter)
-      // A stale notice is harmless: it only sets `mayBeSpent` on the next request.
-      if !wasSent, !hadNotice { try? await storage.removeSpentNotice() }
       return .again(after: .zero)
     case .rejected(let error):
       return try await ending(of: snapshot, rejectedWith: error)
     }
-  }
-
-  private func snapshot() async throws -> ItemSnapshot<Item>? {
-    let look = flight?.beginLook() ?? 0
-    let snapshot = try await storage.unattendedSnapshot()
-    flight?.endLook(look, with: snapshot?.bytes)
-    return snapshot
   }
 
   private var flight: RefreshFlight? { RefreshFlight.around.last }
@@ -178,21 +160,20 @@ struct SessionRefresh<Item: Codable> {
   /// access is about to be lost, is asked to end: another process will send the same token.
   ///
   /// - Throws: `exclusionLost`, and the handler was not called.
-  private func answer(
-    about item: Item, mayBeSpent: Bool
-  ) async throws -> RefreshOutcome<Item> {
+  private func answer(about item: Item) async throws -> RefreshOutcome<Item> {
     let flight = flight
-    let timer = clock.after(policy.handlerTimeout) { flight?.cancel() }
+    // Callers may block all threads of the cooperative pool.
+    let timer = clock.after(policy.handlerTimeout, on: refreshThreads) { flight?.cancel() }
     defer { timer.cancel() }
     // Last of all: if this process was stopped meanwhile, another one may have sent the token.
     let store = storage.leasingStore
     try await store?.confirmExclusion()
-    let watch = Task { if await store?.isLosingExclusion() ?? false { flight?.cancel() } }
+    let watch = Task(executorPreference: refreshThreads) {
+      if await store?.isLosingExclusion() ?? false { flight?.cancel() }
+    }
     defer { watch.cancel() }
     do {
-      return try await handler(
-        RefreshRequest(
-          item: item, mayBeSpent: mayBeSpent, tryNumber: shared.failures.count + 1))
+      return try await handler(RefreshRequest(item: item))
     } catch {
       return .transientFailure(error)
     }
@@ -221,14 +202,14 @@ struct SessionRefresh<Item: Codable> {
 
   /// Stores an item over the one that was sent; returns `nil` if that is no longer stored.
   private func save(_ item: Item, over snapshot: ItemSnapshot<Item>) async throws -> StoredItem? {
-    let refreshed = try IssuedItem(item, of: snapshot, in: storage, merge: refresher.merge)
+    let refreshed = try IssuedItem(item, of: snapshot, in: storage, by: refresher)
     // The refresh spent the replaced item: if the new one cannot be stored now, it is kept and
     // stored later.
     shared.unsaved = refreshed
-    let look = flight?.beginLook() ?? 0
+    flight?.beginStoring()
     let stored = try await store(refreshed)
     shared.unsaved = nil
-    if let stored { flight?.endLook(look, with: stored.bytes) }
+    if let stored { flight?.endStoring(stored.bytes) }
     return stored
   }
 
@@ -237,22 +218,12 @@ struct SessionRefresh<Item: Codable> {
   /// The exclusive access is kept meanwhile: the next one who refreshes would send a token that was
   /// spent.
   private func store(_ unsaved: any UnsavedItem) async throws -> StoredItem? {
-    let end = clock.uptime + policy.tryWindow
-    var failureCount = 0
-    while true {
-      do {
-        return try await unsaved.storeOnce()
-      } catch let error as StoreError where Self.isOfUnreachableStore(error.code) {
-        let pause = failureCount == 0 ? .zero : policy.pause(after: failureCount)
-        guard clock.uptime + pause < end, !Task.isCancelled else { throw error }
-        try? await clock.sleep(for: pause)
-        failureCount += 1
-      }
-    }
-  }
-
-  private static func isOfUnreachableStore(_ code: StoreError.Code) -> Bool {
-    [.unavailable, .timedOut, .outcomeUnknown].contains(code)
+    let (policy, clock) = (policy, clock)
+    // In a task of its own: this one is cancelled when the handler takes too long, and the item
+    // that it got nevertheless must be stored.
+    return try await Task(executorPreference: refreshThreads) {
+      try await unsaved.storePatiently(policy, clock)
+    }.value
   }
 
   private func recordIssue(of item: Item, _ bytes: SecretBytes?) {
@@ -278,7 +249,8 @@ struct SessionRefresh<Item: Codable> {
     shared.recordSuccess()
     // That refresh may have been long ago, or the item may have been stored then without
     // confirmation.
-    guard let snapshot = try await snapshot(), !wish.asksToRefresh(snapshot, expiry),
+    guard let snapshot = try await storage.unattendedSnapshot(),
+      !wish.asksToRefresh(snapshot, expiry),
       expiry.isValid(snapshot.item)
     else { return .again(after: .zero) }
     return .ended(.isNew(session, stored.user))

@@ -28,7 +28,9 @@ public struct SessionRefresher<Item>: Sendable {
   /// Merges a refreshed item with one that was changed meanwhile.
   ///
   /// It receives the item that was refreshed, the result, and the item stored now, and returns the
-  /// item to store; `nil` when the stored item belongs to another user or another sign-in.
+  /// item to store; `nil` when the stored item belongs to another user or another sign-in. An item
+  /// that expires later than the result, and not when the refreshed one did, was issued later: it
+  /// stays, and is not merged.
   public typealias Merge =
     @Sendable (_ sent: Item, _ refreshed: Item, _ stored: Item) -> Item?
 

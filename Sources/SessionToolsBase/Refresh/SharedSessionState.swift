@@ -21,12 +21,10 @@ final class SharedSessionState: Sendable {
     var limiter = RefreshLimiter()
     var judge = ExpiryJudge()
     var unsaved: (any UnsavedItem)?
+    var unsavedCount = 0
     var reason = SignOutReason<any Error>.unknown
     var changes: ContainerChanges?
   }
-
-  /// Reads of the item that several tasks share, by the store object that each would read from.
-  let reads = SharedReads<ObjectIdentifier, SharedItem>()
 
   private let state = Mutex(State())
 
@@ -47,17 +45,13 @@ final class SharedSessionState: Sendable {
   ///
   /// - Parameters:
   ///   - refresh: The refresh to begin if no refresh is under way.
-  ///   - reader: The store object that the item is read from and stored in; `nil` where it is not
-  ///     handed over.
-  ///   - subject: The item to refresh as that store returned it, so that later callers join without
-  ///     reading it.
+  ///   - reader: The store object that the new item is stored in; `nil` where it is not handed
+  ///     over to waiters.
   /// - Returns: The refresh under way, to be waited for.
-  func flight(
-    _ refresh: any RefreshWork, reader: ObjectIdentifier?, subject: SecretBytes?
-  ) -> RefreshFlight {
+  func flight(_ refresh: any RefreshWork, reader: ObjectIdentifier?) -> RefreshFlight {
     let (flight, isNew) = state.withLock { state in
       if let flight = state.flights[refresh.owner] { return (flight, false) }
-      let flight = RefreshFlight(reader: reader, subject: subject)
+      let flight = RefreshFlight(reader: reader)
       state.flights[refresh.owner] = flight
       return (flight, true)
     }
@@ -112,18 +106,6 @@ final class SharedSessionState: Sendable {
     flight.end(with: result)
   }
 
-  // MARK: - The item
-
-  /// Returns the item being refreshed, for callers that would read it from the same store object.
-  func subject(for reader: ObjectIdentifier) -> SecretBytes? {
-    state.withLock { $0.flights[nil]?.subject(for: reader) }
-  }
-
-  /// Records that the item was changed: a refresh under way may be of another one.
-  func itemHasChanged() {
-    state.withLock { $0.flights[nil]?.forgetSubject() }
-  }
-
   // MARK: - Tries
 
   func verdict(
@@ -158,9 +140,13 @@ final class SharedSessionState: Sendable {
   }
 
   /// Forgets the refreshes of the previous user, because another user is signed in, or no user.
-  func forgetRefresh() {
+  ///
+  /// - Parameters:
+  ///   - count: The ``unsavedCount`` before that: a later unsaved item is the new user's.
+  ///   - before: The state that had the count.
+  func forgetRefresh(ofFirst count: Int = .max, in before: SharedSessionState? = nil) {
     state.withLock { state in
-      state.unsaved = nil
+      if before !== self || state.unsavedCount <= count { state.unsaved = nil }
       state.limiter.forget()
     }
   }
@@ -195,8 +181,16 @@ final class SharedSessionState: Sendable {
   /// A refreshed item that could not be stored yet.
   var unsaved: (any UnsavedItem)? {
     get { state.withLock { $0.unsaved } }
-    set { state.withLock { $0.unsaved = newValue } }
+    set {
+      state.withLock { state in
+        state.unsaved = newValue
+        if newValue != nil { state.unsavedCount += 1 }
+      }
+    }
   }
+
+  /// How many refreshed items were unsaved so far.
+  var unsavedCount: Int { state.withLock { $0.unsavedCount } }
 
   // MARK: - The end
 

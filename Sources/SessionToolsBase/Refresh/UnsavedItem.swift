@@ -7,6 +7,30 @@ protocol UnsavedItem: Sendable {
   func storeOnce() async throws -> StoredItem?
 }
 
+extension UnsavedItem {
+  /// Tries to store it again and again for a while, if the store cannot be reached.
+  func storePatiently(
+    _ policy: RefreshPolicy, _ clock: any SessionClock
+  ) async throws -> StoredItem? {
+    let end = clock.uptime + policy.tryWindow
+    var failureCount = 0
+    while true {
+      do {
+        return try await storeOnce()
+      } catch let error as StoreError where Self.isOfUnreachableStore(error.code) {
+        let pause = failureCount == 0 ? .zero : policy.pause(after: failureCount)
+        guard clock.uptime + pause < end else { throw error }
+        try await clock.sleep(for: pause)
+        failureCount += 1
+      }
+    }
+  }
+
+  private static func isOfUnreachableStore(_ code: StoreError.Code) -> Bool {
+    [.unavailable, .timedOut, .outcomeUnknown].contains(code)
+  }
+}
+
 /// What was stored of an unsaved item.
 struct StoredItem: Sendable {
   let user: UserIdentifier?
@@ -19,7 +43,7 @@ struct StoredItem: Sendable {
 /// Unchecked: the items are not changed, and one caller at a time stores them.
 struct IssuedItem<Item: Codable>: UnsavedItem, @unchecked Sendable {
   private let storage: any ItemStorage<Item>
-  private let merge: SessionRefresher<Item>.Merge?
+  private let refresher: SessionRefresher<Item>
   private let sent: Item
   private let item: Item
   private let commit: any ItemCommit
@@ -27,9 +51,9 @@ struct IssuedItem<Item: Codable>: UnsavedItem, @unchecked Sendable {
   /// - Throws: `unencodable`.
   init(
     _ item: Item, of sent: ItemSnapshot<Item>, in storage: any ItemStorage<Item>,
-    merge: SessionRefresher<Item>.Merge?
+    by refresher: SessionRefresher<Item>
   ) throws {
-    (self.item, self.sent, self.storage, self.merge) = (item, sent.item, storage, merge)
+    (self.item, self.sent, self.storage, self.refresher) = (item, sent.item, storage, refresher)
     commit = try storage.commit(item, replacing: sent.version)
   }
 
@@ -42,12 +66,21 @@ struct IssuedItem<Item: Codable>: UnsavedItem, @unchecked Sendable {
       case .otherItem: break
       }
       // The item was changed, or another user signed in, meanwhile.
-      guard let merge, let stored = try await storage.unattendedSnapshot(),
-        let merged = merge(sent, item, stored.item)
+      guard let merge = refresher.merge, let stored = try await storage.unattendedSnapshot(),
+        !wasIssuedLater(stored.item), let merged = merge(sent, item, stored.item)
       else { return nil }
       current = merged
       commit = try storage.commit(merged, replacing: stored.version)
     }
+  }
+
+  /// Returns whether a stored item was certainly issued after this one, by another refresh or
+  /// sign-in: what is spent must not replace it.
+  private func wasIssuedLater(_ stored: Item) -> Bool {
+    guard let expiration = refresher.expiration(stored), expiration != refresher.expiration(sent),
+      let own = refresher.expiration(item)
+    else { return false }
+    return expiration > own
   }
 }
 
@@ -56,5 +89,10 @@ extension ItemStorage {
   /// refresh.
   func unattendedSnapshot() async throws -> ItemSnapshot<Item>? {
     try await UnattendedRead.make { try await snapshot() }
+  }
+
+  /// Reads the item as ``unattendedSnapshot()``, and returns what that throws.
+  func unattendedResult() async -> Result<ItemSnapshot<Item>?, any Error> {
+    do { return .success(try await unattendedSnapshot()) } catch { return .failure(error) }
   }
 }

@@ -72,29 +72,17 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   }
 
   /// Makes a session whose item is refreshed; reads nothing.
-  public init(
-    container: AnySessionContainer<T>, storageIdentifier: String,
+  public init<Container: SessionContainer>(
+    container: Container, storageIdentifier: String,
     notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
     itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
-  ) {
-    self.container = container
+  ) where Container.Item == T {
+    self.container = AnySessionContainer(container)
     self.storageIdentifier = storageIdentifier
     self.notificationPoster = notificationPoster
     self.refresher = refresher
     encoder = itemEncoder
     decoder = itemDecoder
-  }
-
-  /// Makes a session of any container, whose item is refreshed; reads nothing.
-  public convenience init<Container: SessionContainer>(
-    container: Container, storageIdentifier: String,
-    notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
-    itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
-  ) where Container.Item == T {
-    self.init(
-      container: AnySessionContainer(container), storageIdentifier: storageIdentifier,
-      notificationPoster: notificationPoster, refresher: refresher, itemEncoder: itemEncoder,
-      itemDecoder: itemDecoder)
   }
 
   /// Makes a session of any container; reads nothing.
@@ -193,8 +181,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open func updateItem(_ model: T?) throws {
     guard let model else { return }
     let shared = try sharedState()
-    defer { shared.itemHasChanged() }
-    try storage().store(model, in: SignIn.underWay(of: self))
+    try storage().store(model)
     shared.reason = .unknown
   }
 
@@ -205,8 +192,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   ///   container's errors.
   open func store(_ item: sending T) async throws {
     let shared = try await sharedState()
-    defer { shared.itemHasChanged() }
-    try await storage().store(item, in: SignIn.underWay(of: self))
+    try await storage().store(item)
     shared.reason = .unknown
   }
 
@@ -220,11 +206,8 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
     let isPresent = (try? containsItem()) ?? true
     let shared = try sharedState()
     guard isPresent else { return shared.forgetRefresh() }
-    try shared.leaving(.loggedOut(nil)) {
-      defer { shared.itemHasChanged() }
-      try storage().remove()
-    }
-    forgetRefresh(shared)
+    try shared.leaving(.loggedOut(nil)) { try storage().remove() }
+    shared.forgetRefresh()
   }
 
   /// Removes the item: ``deleteItem()`` without blocking.
@@ -236,11 +219,8 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
     let isPresent = (try? await containsItem()) ?? true
     let shared = try await sharedState()
     guard isPresent else { return shared.forgetRefresh() }
-    try await shared.leaving(.loggedOut(nil)) {
-      defer { shared.itemHasChanged() }
-      try await storage().remove()
-    }
-    await forgetRefresh(shared)
+    try await shared.leaving(.loggedOut(nil)) { try await storage().remove() }
+    shared.forgetRefresh()
   }
 
   // MARK: - For subclasses of this package
@@ -318,52 +298,7 @@ extension Session {
   private var finalState: SharedSessionState? {
     resolution.withLock { $0.isFinal ? $0.membership?.state : nil }
   }
-
-  /// Discards the remains of a refresh of the previous user, except the notice if a sign-in has
-  /// removed it.
-  func forgetRefresh(_ shared: SharedSessionState, after signIn: SignIn? = nil) {
-    shared.forgetRefresh()
-    guard signIn?.hasRemovedNotice != true else { return }
-    // A stale notice is harmless: it only sets `mayBeSpent` on the next request.
-    try? storage().removeSpentNotice()
-  }
-
-  /// Discards the remains of a refresh of the previous user, except the notice if a sign-in has
-  /// removed it.
-  func forgetRefresh(_ shared: SharedSessionState, after signIn: SignIn? = nil) async {
-    shared.forgetRefresh()
-    guard signIn?.hasRemovedNotice != true else { return }
-    // A stale notice is harmless: it only sets `mayBeSpent` on the next request.
-    try? await storage().removeSpentNotice()
-  }
 }
 
 /// The queues on which stores return their identity, which may block.
 private let queues = BlockingQueues("session-tools.session", count: 2)
-
-/// A sign-in that is storing its user.
-///
-/// The notice of the last user's refresh is removed in the same change: one that is found later may
-/// be of the new user, whom another process refreshes already.
-final class SignIn: Sendable {
-  @TaskLocal static var current: SignIn?
-
-  private let session: ObjectIdentifier
-  private let state = Atomic(false)
-
-  init(of session: AnyObject) {
-    self.session = ObjectIdentifier(session)
-  }
-
-  /// Returns the sign-in that this task makes in a session.
-  static func underWay(of session: AnyObject) -> SignIn? {
-    guard let current, current.session == ObjectIdentifier(session) else { return nil }
-    return current
-  }
-
-  /// Whether the notice was removed with the change that stored the user.
-  var hasRemovedNotice: Bool {
-    get { state.load(ordering: .relaxed) }
-    set { state.store(newValue, ordering: .relaxed) }
-  }
-}

@@ -31,14 +31,14 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   ///   - refreshHandler: The handler that ``refresh(completion:)`` calls.
   ///   - itemEncoder: The encoder of the user, where the container stores JSON.
   ///   - itemDecoder: The decoder of the user, where the container stores JSON.
-  public init(
-    container: AnySessionContainer<T>, storageIdentifier: String,
-    notificationPoster: (any NotificationPosting)?, refreshHandler: RefreshHandler? = nil,
+  public init<Container: SessionContainer>(
+    container: Container, storageIdentifier: String,
+    notificationPoster: (any NotificationPosting)? = nil, refreshHandler: RefreshHandler? = nil,
     itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
-  ) {
+  ) where Container.Item == T {
     handler = Mutex(refreshHandler.map(HeldHandler.init))
     super.init(
-      container: container, storageIdentifier: storageIdentifier,
+      container: AnySessionContainer(container), storageIdentifier: storageIdentifier,
       notificationPoster: notificationPoster, itemEncoder: itemEncoder, itemDecoder: itemDecoder)
   }
 
@@ -51,38 +51,14 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   ///   - refresher: How and when the user's item is refreshed.
   ///   - itemEncoder: The encoder of the user, where the container stores JSON.
   ///   - itemDecoder: The decoder of the user, where the container stores JSON.
-  public override init(
-    container: AnySessionContainer<T>, storageIdentifier: String,
+  public override init<Container: SessionContainer>(
+    container: Container, storageIdentifier: String,
     notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
     itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
-  ) {
+  ) where Container.Item == T {
     handler = Mutex(nil)
     super.init(
       container: container, storageIdentifier: storageIdentifier,
-      notificationPoster: notificationPoster, refresher: refresher, itemEncoder: itemEncoder,
-      itemDecoder: itemDecoder)
-  }
-
-  /// Makes a user's session of any container; reads nothing.
-  public convenience init<Container: SessionContainer>(
-    container: Container, storageIdentifier: String,
-    notificationPoster: (any NotificationPosting)?, refreshHandler: RefreshHandler? = nil,
-    itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
-  ) where Container.Item == T {
-    self.init(
-      container: AnySessionContainer(container), storageIdentifier: storageIdentifier,
-      notificationPoster: notificationPoster, refreshHandler: refreshHandler,
-      itemEncoder: itemEncoder, itemDecoder: itemDecoder)
-  }
-
-  /// Makes the session of a user whose item is refreshed, of any container; reads nothing.
-  public convenience init<Container: SessionContainer>(
-    container: Container, storageIdentifier: String,
-    notificationPoster: (any NotificationPosting)? = nil, refresher: SessionRefresher<T>,
-    itemEncoder: JSONEncoder = JSONEncoder(), itemDecoder: JSONDecoder = JSONDecoder()
-  ) where Container.Item == T {
-    self.init(
-      container: AnySessionContainer(container), storageIdentifier: storageIdentifier,
       notificationPoster: notificationPoster, refresher: refresher, itemEncoder: itemEncoder,
       itemDecoder: itemDecoder)
   }
@@ -109,9 +85,10 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     // An unreadable user can be replaced; storing to an unreadable store fails below.
     let previous = storedUserIdentifier
     let identifier = UserIdentifier(of: user)
-    let signIn = SignIn(of: self)
-    try SignIn.$current.withValue(signIn) { try updateItem(user) }
-    forgetRefresh(try sharedState(), after: signIn)
+    let before = try sharedState()
+    let unsavedCount = before.unsavedCount
+    try updateItem(user)
+    try sharedState().forgetRefresh(ofFirst: unsavedCount, in: before)
     announceLogIn(identifier, replacing: previous)
   }
 
@@ -146,11 +123,10 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   open func logIn(_ user: sending T) async throws {
     let previous = await storedUserIdentifier()
     let identifier = UserIdentifier(of: user)
-    let signIn = SignIn(of: self)
-    // The caller gave it up, and the closure is called once.
-    nonisolated(unsafe) let given = user
-    try await SignIn.$current.withValue(signIn) { try await store(unsafe given) }
-    await forgetRefresh(try await sharedState(), after: signIn)
+    let before = try await sharedState()
+    let unsavedCount = before.unsavedCount
+    try await store(user)
+    try await sharedState().forgetRefresh(ofFirst: unsavedCount, in: before)
     announceLogIn(identifier, replacing: previous)
   }
 

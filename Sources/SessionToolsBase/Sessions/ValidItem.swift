@@ -11,7 +11,7 @@ extension Session {
   /// - Parameter strategy: `.ifNeeded`, to refresh when the item expires within the policy's
   ///   leeway; `.always`, even if it is valid; or `.never`.
   /// - Returns: The item as it is stored.
-  /// - Throws: ``SessionError``; ``StoreError`` when the store cannot be read or written;
+  /// - Throws: ``SessionError``; `StoreError` when the store cannot be read or written;
   ///   `CancellationError`; with an old handler, its ``RefreshError``.
   public func validItem(_ strategy: RefreshStrategy = .ifNeeded) async throws -> T {
     try await validSnapshot(strategy).item
@@ -59,7 +59,7 @@ extension Session {
   ///
   /// From then on, items expire by that time, whatever the wall clock of this machine says.
   ///
-  /// - Throws: A ``StoreError``, such as `invalidName`, when the session cannot find out where its
+  /// - Throws: A `StoreError`, such as `invalidName`, when the session cannot find out where its
   ///   item is, which is asked once.
   public func learn(serverTime: Date) async throws {
     try await sharedState().learn(serverTime: serverTime, clock: effectiveRefresher.clock)
@@ -67,127 +67,75 @@ extension Session {
 
   // MARK: - Reading
 
-  // Thousands of callers may wait for one refresh, so each must hold little memory while it waits:
-  // no item, and few local variables. A task keeps the memory that it once needed until it ends, so
-  // steps that need much are in functions that are not `async`, which use the thread's memory.
-
-  /// The findings about an item that must not be used as it is.
-  private struct Due {
-    let version: ItemVersion
-    /// Whether it has not expired yet.
-    let isValid: Bool
-    /// The refresh that the strategy `ifNeeded` begins or joins.
-    var wait: Result<RefreshWait, any Error>?
+  /// What a caller finds before it waits for a refresh.
+  private enum Finding {
+    /// The stored item, which can be used as it is.
+    case usable(ItemSnapshot<T>)
+    /// An item that is to be replaced in any case.
+    case unwanted(ItemVersion)
+    /// An item that expires soon, or has expired.
+    case due(ItemVersion, isValid: Bool)
   }
 
   private func validSnapshot(_ strategy: RefreshStrategy) async throws -> ItemSnapshot<T> {
     let shared = try await sharedState()
-    var due: Due?
-    do {
-      if let usable = try await usableSnapshot(strategy, shared, &due) { return usable }
-    } catch SessionError.notSignedIn where shared.unsaved != nil {
+    let (version, isValid): (ItemVersion, Bool)
+    switch try await finding(strategy, shared) {
+    case .usable(let snapshot): return snapshot
+    case .unwanted(let version): return try await snapshot(otherThan: version, shared)
+    case .due(let found, let isStillValid): (version, isValid) = (found, isStillValid)
+    case nil:
       // The user signed out elsewhere: a refresh finds that out, and discards what was not stored.
+      guard strategy != .never, shared.unsaved != nil else { throw notSignedIn }
       return try await snapshot(otherThan: nil, shared)
     }
-    guard let due else { throw notSignedIn }
-    guard let wait = due.wait else { return try await snapshot(otherThan: due.version, shared) }
     let refreshed: RefreshedItem
     do {
-      refreshed = try await wait.get().outcome()
+      refreshed = try await refreshOnce(.ifNeeded(version), shared)
     } catch {
-      return try await snapshot(of: due, after: error, shared)
+      guard isValid, Self.mayUseItem(after: error), let again = try? await storage().snapshot(),
+        Expiry(of: shared, effectiveRefresher).isValid(again.item)
+      else { throw error }
+      return again
     }
-    return try await snapshot(of: due, refreshed, shared)
-  }
-
-  /// Returns the stored item, if it can be used as it is.
-  private func usableSnapshot(
-    _ strategy: RefreshStrategy, _ shared: SharedSessionState, _ due: inout Due?
-  ) async throws -> ItemSnapshot<T>? {
-    let storage = try storage()
-    if strategy == .ifNeeded, let inStore = storage.inStore, let reader = inStore.address.reader {
-      let stored = try await shared.storedItem(at: inStore.address, by: reader)
-      if let usable = try usableSnapshot(stored, by: reader, inStore, shared, &due) {
-        return usable
-      }
-      if due != nil { return nil }
+    let snapshot = try await snapshot(refreshed)
+    guard snapshot.version == version else { return snapshot }
+    // A refresh that was joined may have been of the item before this one.
+    if refresher != nil, refreshed.isNew {
+      return try await self.snapshot(otherThan: version, shared)
     }
-    return try usableSnapshot(try await storage.snapshot(), strategy, storage, shared, &due)
+    // An old handler may have stored nothing.
+    guard isValid || refresher != nil else { throw expired("though it was refreshed") }
+    return snapshot
   }
 
-  /// Returns the item that one task has read for all, if it can be used as it is; nothing is due if
-  /// the item must be read again.
-  @inline(never)
-  private func usableSnapshot(
-    _ stored: SharedItem, by reader: ObjectIdentifier, _ storage: StoreItemStorage<T>,
-    _ shared: SharedSessionState, _ due: inout Due?
-  ) throws -> ItemSnapshot<T>? {
-    // At the end, so that the refresh begins before the others continue: they then join it without
-    // reading again.
-    defer { shared.end(stored, by: reader) }
-    let snapshot = try stored.bytes.flatMap { try storage.snapshot(of: $0) }
-    let usable = try usableSnapshot(snapshot, .ifNeeded, storage, shared, &due)
-    // An item that is being refreshed, although it is valid, may no longer be the stored one.
-    guard stored.isSubject, usable != nil else { return usable }
-    due = nil
-    return nil
-  }
-
-  /// Returns a stored item, if it can be used as it is.
-  @inline(never)
-  private func usableSnapshot(
-    _ snapshot: ItemSnapshot<T>?, _ strategy: RefreshStrategy, _ storage: any ItemStorage<T>,
-    _ shared: SharedSessionState, _ due: inout Due?
-  ) throws -> ItemSnapshot<T>? {
-    guard let snapshot else { throw notSignedIn }
+  /// Reads the item, and decides whether it must be refreshed; returns `nil` without an item.
+  private func finding(
+    _ strategy: RefreshStrategy, _ shared: SharedSessionState
+  ) async throws -> Finding? {
+    guard let snapshot = try await storage().snapshot() else { return nil }
     let refresher = effectiveRefresher
     let expiry = Expiry(of: shared, refresher)
     let isValid = expiry.isValid(snapshot.item)
-    due = Due(version: snapshot.version, isValid: isValid)
     switch strategy {
     case .never:
       guard isValid else { throw expired("and was not refreshed") }
-      return snapshot
-    case .always: return nil
+      return .usable(snapshot)
+    case .always: return .unwanted(snapshot.version)
     case .ifNeeded: break
     }
-    guard expiry.isDue(snapshot.item) else { return snapshot }
+    guard expiry.isDue(snapshot.item) else { return .usable(snapshot) }
     guard hasMeansToRefresh else {
       guard isValid else { throw expired("and the session has no refresher") }
-      return snapshot
+      return .usable(snapshot)
     }
     if isValid,
       case .after = shared.expectedVerdict(
         for: snapshot.version, at: refresher.clock.uptime, refresher.policy)
     {
-      return snapshot
+      return .usable(snapshot)
     }
-    due?.wait = Result {
-      try wait(for: .ifNeeded(snapshot.version), subject: snapshot.bytes, storage, shared)
-    }
-    return nil
-  }
-
-  /// Returns an item that is still valid after its refresh failed.
-  private func snapshot(
-    of due: Due, after error: any Error, _ shared: SharedSessionState
-  ) async throws -> ItemSnapshot<T> {
-    guard due.isValid, Self.mayUseItem(after: error),
-      let again = try? await storage().snapshot(),
-      Expiry(of: shared, effectiveRefresher).isValid(again.item)
-    else { throw error }
-    return again
-  }
-
-  private func snapshot(
-    of due: Due, _ refreshed: RefreshedItem, _ shared: SharedSessionState
-  ) async throws -> ItemSnapshot<T> {
-    let snapshot = try await snapshot(refreshed, shared)
-    // An old handler may have stored nothing.
-    if refresher == nil, snapshot.version == due.version, !due.isValid {
-      throw expired("though it was refreshed")
-    }
-    return snapshot
+    return .due(snapshot.version, isValid: isValid)
   }
 
   private func snapshot(
@@ -198,13 +146,14 @@ extension Session {
         .expired, session: storageIdentifier,
         "the item cannot be refreshed, because the session has no refresher")
     }
-    return try await snapshot(try await refresh(.otherThan(version), shared), shared)
+    let newer = try await snapshot(try await refresh(.otherThan(version), shared))
+    // A refresh that was joined may have stored the very item that is to be replaced.
+    guard newer.version == version, refresher != nil else { return newer }
+    return try await snapshot(try await refresh(.otherThan(version), shared))
   }
 
   /// Returns the item that a refresh has handed over, or otherwise the stored item.
-  private func snapshot(
-    _ refreshed: RefreshedItem, _ shared: SharedSessionState
-  ) async throws -> ItemSnapshot<T> {
+  private func snapshot(_ refreshed: RefreshedItem) async throws -> ItemSnapshot<T> {
     let storage = try storage()
     if let bytes = refreshed.bytes, let snapshot = try storage.inStore?.snapshot(of: bytes) {
       return snapshot
@@ -236,34 +185,42 @@ extension Session {
     _ wish: RefreshWish, _ shared: SharedSessionState
   ) async throws -> RefreshedItem {
     while true {
-      let refreshed = try await wait(for: wish, try storage(), shared).outcome()
+      let refreshed = try await refreshOnce(wish, shared)
       // A refresh that was joined may have had the wish `ifNeeded`, and found a valid item.
       if refreshed.isNew { return refreshed }
     }
   }
 
-  /// Joins or begins a refresh; the bytes of its item may be known.
-  private func wait(
-    for wish: RefreshWish, subject: SecretBytes? = nil, _ storage: any ItemStorage<T>,
-    _ shared: SharedSessionState
-  ) throws -> RefreshWait {
-    let (refresher, reader) = (effectiveRefresher, storage.inStore?.address.reader)
-    let flight: RefreshFlight
-    if self.refresher != nil {
-      flight = shared.flight(
-        WaitingRefresh(session: self, shared: shared, wish: wish), reader: reader, subject: subject)
-    } else if let handler = oldHandler {
-      // The handler's effect on the item is unknown, so the item is not handed over.
-      flight = shared.flight(
-        HandlerRefresh(
-          session: self, storage: storage, shared: shared, handler: handler, refresher: refresher,
-          wish: wish),
-        reader: nil, subject: nil)
-    } else {
+  /// Joins or begins a refresh, and waits for it.
+  private func refreshOnce(
+    _ wish: RefreshWish, _ shared: SharedSessionState
+  ) async throws -> RefreshedItem {
+    let (flight, reader) = try flight(for: wish, shared)
+    let refresher = effectiveRefresher
+    let waiter = try flight.join(refresher.policy, session: storageIdentifier, reader: reader)
+    return try await flight.outcome(
+      for: waiter, refresher.policy, by: refresher.clock, session: storageIdentifier)
+  }
+
+  /// Returns the refresh under way, or begins one, and the store object that this session reads
+  /// from.
+  private func flight(
+    for wish: RefreshWish, _ shared: SharedSessionState
+  ) throws -> (RefreshFlight, reader: ObjectIdentifier?) {
+    let storage = try storage()
+    let reader = storage.inStore?.address.reader
+    if refresher != nil {
+      let work = WaitingRefresh(session: self, shared: shared, wish: wish)
+      return (shared.flight(work, reader: reader), reader)
+    }
+    guard let handler = oldHandler else {
       throw RefreshError.unableToRefresh(error: noRefreshHandler)
     }
-    return try flight.wait(
-      refresher.policy, by: refresher.clock, session: storageIdentifier, reader: reader)
+    let work = HandlerRefresh(
+      session: self, storage: storage, shared: shared, handler: handler,
+      refresher: effectiveRefresher, wish: wish)
+    // The handler's effect on the item is unknown, so the item is not handed over.
+    return (shared.flight(work, reader: nil), reader)
   }
 
   private var hasMeansToRefresh: Bool { refresher != nil || oldHandler != nil }

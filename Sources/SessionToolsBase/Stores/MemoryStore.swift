@@ -4,7 +4,7 @@ import Synchronization
 /// A store in this process's memory, for tests, previews and sessions that end with it.
 ///
 /// Values are wiped when they are replaced or removed, or when the store is released.
-public final class MemoryStore: BlockingSecretStore, MigratableStore {
+public final class MemoryStore: BlockingConditionalStore, MigratableStore {
   /// The queue on which the `async` operations run.
   public let queue = DispatchQueue(label: "session-tools.memory")
   private let items = Mutex<[StoreKey: SecretBytes]>([:])
@@ -38,17 +38,27 @@ public final class MemoryStore: BlockingSecretStore, MigratableStore {
 
   /// Makes all changes at once.
   public func apply(_ changes: [StoreChange]) {
-    guard !changes.isEmpty else { return }
+    items.withLock { make(changes, in: &$0) }
+  }
+
+  package func apply(_ changes: [StoreChange], if condition: ItemCondition) -> ChangeOutcome {
     items.withLock { items in
-      for change in changes {
-        switch change {
-        case .put(let value, for: let key): items[key] = value
-        case .remove(let key): items[key] = nil
-        }
-      }
-      // Under the lock, so that events come in the order of the changes.
-      coordinator.report(.changed(Set(changes.map(\.key))))
+      let outcome = condition.outcome(whenStored: items[condition.key])
+      if outcome == .made { make(changes, in: &items) }
+      return outcome
     }
+  }
+
+  private func make(_ changes: [StoreChange], in items: inout [StoreKey: SecretBytes]) {
+    guard !changes.isEmpty else { return }
+    for change in changes {
+      switch change {
+      case .put(let value, for: let key): items[key] = value
+      case .remove(let key): items[key] = nil
+      }
+    }
+    // Under the lock, so that events come in the order of the changes.
+    coordinator.report(.changed(Set(changes.map(\.key))))
   }
 
   /// Returns the keys of one namespace, or of all, in ascending order.

@@ -28,6 +28,8 @@ public struct StoreError: Error, Sendable {
   /// For programs to examine; it is not part of the description, because such errors may quote
   /// their input.
   public let underlying: (any Error)?
+  /// What the tools of this package have advice of their own for.
+  package private(set) var detail: Detail?
 
   /// Makes an error; stores outside this package use this initializer as well.
   public init(
@@ -40,6 +42,35 @@ public struct StoreError: Error, Sendable {
     self.remedy = remedy
     self.errno = errno
     self.underlying = underlying
+  }
+
+  /// A cause that needs other advice than others with the same code.
+  package enum Detail: Sendable {
+    /// There is no store at this place.
+    case noStore
+    /// The collection of this name, or the default one, is locked.
+    case lockedCollection(String?)
+    /// The address of a database contains its password.
+    case passwordInAddress
+    /// The address of a database allows servers that prove nothing.
+    case unprovenServer
+    /// The name of a schema cannot be used.
+    case schemaName
+  }
+
+  /// Returns the error with its cause.
+  package func with(_ detail: Detail) -> StoreError {
+    var error = self
+    error.detail = detail
+    return error
+  }
+
+  /// Returns the error with other advice.
+  package func advising(_ remedy: String) -> StoreError {
+    var error = StoreError(
+      code, store: store, reason: reason, remedy: remedy, errno: errno, underlying: underlying)
+    error.detail = detail
+    return error
   }
 
   /// A kind of failure; later versions may add kinds, so a `switch` needs a `default`.

@@ -78,12 +78,7 @@ public final class OAuthClient: Sendable {
   ///   errors of sending the requests.
   public func server() async throws(WebLoginError) -> AuthorizationServer {
     if let server = known.withLock({ $0 }) { return server }
-    let server: AuthorizationServer
-    do throws(WebLoginError) {
-      server = try await Discovery(issuer: issuer, http: http).find()
-    } catch {
-      throw error.beforeSending
-    }
+    let server = try await Discovery(issuer: issuer, http: http).find()
     known.withLock { $0 = server }
     return server
   }

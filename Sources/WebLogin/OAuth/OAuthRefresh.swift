@@ -15,8 +15,7 @@ extension OAuthClient {
     guard let token = credential.refreshToken else {
       throw WebLoginError(
         .noRefreshToken, "the server gave no refresh token",
-        remedy: "Log in again when it has expired; many servers require the scope offline_access",
-        wasSent: false)
+        remedy: "Log in again when it has expired; many servers require the scope offline_access")
     }
     let request = TokenRequest(
       endpoint: try await server().tokenEndpoint,
@@ -78,7 +77,7 @@ extension OAuthClient {
       }
       return .transientFailure(
         error, retryAfter: error.retryAfter ?? Self.pause(after: error, policy),
-        wasSent: error.wasSent, storing: error.credential.map(item))
+        storing: error.credential.map(item))
     }
   }
 

@@ -35,27 +35,24 @@ extension WebLoginError {
 
   /// Returns an error for an answer that is larger than any of this protocol.
   static func tooLarge(
-    _ server: String, wasSent: Bool = true, wasAccepted: Bool = false,
-    underlying: (any Error)? = nil
+    _ server: String, wasAccepted: Bool = false, underlying: (any Error)? = nil
   ) -> WebLoginError {
     WebLoginError(
       .responseTooLarge, "the answer of \(server) is larger than any from an authorization server",
       remedy: "Check the server's address, and whether something else answers there",
-      wasSent: wasSent, wasAccepted: wasAccepted, underlying: underlying)
+      wasAccepted: wasAccepted, underlying: underlying)
   }
 
   /// Makes an error of the one that kept a server from answering.
   fileprivate init(_ error: any Error, from url: URL, isAboutLogin: Bool) {
     let server = ServerAddress.name(of: url)
     let failure = error as? OAuthHTTPError
-    let wasSent = isAboutLogin && failure?.wasSent ?? true
     let wasAccepted = isAboutLogin && (failure?.status).map((200..<300).contains) ?? false
     let cause = failure.map { ": \($0.reason)" } ?? ""
     let (code, reason, remedy): (Code, String, String)
     switch failure?.code {
     case OAuthHTTPError.tooLarge?:
-      self = .tooLarge(
-        server, wasSent: wasSent, wasAccepted: wasAccepted, underlying: error)
+      self = .tooLarge(server, wasAccepted: wasAccepted, underlying: error)
       return
     case OAuthHTTPError.nameNotFound?:
       (code, reason, remedy) = (
@@ -96,7 +93,6 @@ extension WebLoginError {
         .unreachable, "\(server) could not be reached\(cause)", "Try again when the network works"
       )
     }
-    self.init(
-      code, reason, remedy: remedy, wasSent: wasSent, wasAccepted: wasAccepted, underlying: error)
+    self.init(code, reason, remedy: remedy, wasAccepted: wasAccepted, underlying: error)
   }
 }

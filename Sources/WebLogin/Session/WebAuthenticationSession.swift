@@ -134,7 +134,7 @@ public struct WebAuthenticationSession: Sendable {
     } catch  where error.errno == SystemCallError.addressInUse {
       throw WebLoginError(
         .portTaken, "cannot listen on port \(port), which another program has",
-        remedy: "End that program, or use another port that the server allows", wasSent: false,
+        remedy: "End that program, or use another port that the server allows",
         underlying: error)
     } catch {
       // On a machine without IPv4 there is IPv6.
@@ -144,7 +144,7 @@ public struct WebAuthenticationSession: Sendable {
     } catch {
       throw WebLoginError(
         .listenerFailed, "cannot listen on any port of the loopback interface",
-        remedy: "Log in with a device code", wasSent: false, underlying: error)
+        remedy: "Log in with a device code", underlying: error)
     }
   }
 
@@ -156,7 +156,7 @@ public struct WebAuthenticationSession: Sendable {
         .portTaken,
         "cannot listen on port \(login.port), which the browser returns to",
         remedy: "Start a new login, unless another instance of the program is continuing this one",
-        wasSent: false, underlying: error)
+        underlying: error)
     }
   }
 

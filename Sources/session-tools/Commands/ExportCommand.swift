@@ -85,9 +85,8 @@ struct ExportCommand: ParsableCommand {
     do {
       return try opening.openForMigration()
     } catch let error as StoreError where error.code == .wrongKey && isForArchive {
-      throw StoreError(
-        error.code, store: error.store, reason: error.reason,
-        remedy: [error.remedy, "For the archive, give --archive-passphrase-file"]
+      throw error.advising(
+        [error.remedy, "For the archive, give --archive-passphrase-file"]
           .compactMap(\.self).joined(separator: ". "))
     }
   }

@@ -33,9 +33,7 @@ struct LockCommand: ParsableCommand {
     do throws(StoreError) {
       _ = try KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
     } catch {
-      throw StoreError(
-        error.code, store: error.store, reason: error.reason,
-        remedy: "Run session-tools lock without a store, which wipes all keys", errno: error.errno)
+      throw error.advising("Run session-tools lock without a store, which wipes all keys")
     }
   }
 }

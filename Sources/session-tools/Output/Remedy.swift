@@ -1,4 +1,3 @@
-import SecretServiceStore
 import SessionToolsBase
 import WebLogin
 
@@ -6,10 +5,7 @@ import WebLogin
 enum Remedy {
   /// Returns an error with what to type, where the library advises programs.
   static func typed(_ error: StoreError) -> StoreError {
-    guard let remedy = remedy(for: error) else { return error }
-    return StoreError(
-      error.code, store: error.store, reason: error.reason, remedy: remedy, errno: error.errno,
-      underlying: error.underlying)
+    remedy(for: error).map(error.advising) ?? error
   }
 
   /// Returns the text of an error of a login, with what to type.
@@ -48,19 +44,14 @@ enum Remedy {
   }
 
   private static func remedy(for error: StoreError) -> String? {
-    let keyring = SecretServiceStore.Collection.default.description
-    // By the reason where a code has several.
-    switch error.code {
-    case StoreError.unavailable where error.reason.hasPrefix("there is no store"):
-      return (originIfDefault(error.store) ?? "Name an existing store")
+    switch error.detail {
+    case .noStore:
+      (originIfDefault(error.store) ?? "Name an existing store")
         + ", or make one with session-tools init " + error.store.shellQuoted
-    case StoreError.locked where error.store.hasPrefix(keyring) && error.reason.contains("locked"),
-      StoreError.promptDismissed where error.store.hasPrefix(keyring):
-      // Behind it is a space, and the collection's name in quotes.
-      let name = error.store.dropFirst(keyring.count + " '".count).dropLast()
-      let location = "secret-service:" + (name.isEmpty ? "" : String(name).shellQuoted)
-      return "Run session-tools unlock \(location) where the desktop can ask for the password"
-    default: return nil
+    case .lockedCollection(let name):
+      "Run session-tools unlock secret-service:\(name?.shellQuoted ?? "") where the desktop can "
+        + "ask for the password"
+    default: nil
     }
   }
 

@@ -105,6 +105,61 @@ import Testing
     #expect(try await hasty.text(for: item) == "third")
   }
 
+  /// A failover could give it to another machine while a token that can be used once is under way.
+  @Test func `exclusive access is not given before the standby has it, even if it can be seen`()
+    async throws
+  {
+    let primary = try await DatabaseServer()
+    let standby = try await primary.makeStandby()
+    let key = try RawKey(RawKey.random())
+    var options = SealedDatabaseStore.Options(operationTimeout: .seconds(60))
+    let patient = try SealedDatabaseStore.create(
+      at: primary.socketAddress(), key: key, options: options)
+    options.operationTimeout = .seconds(4)
+    let hasty = try SealedDatabaseStore.open(primary.socketAddress(), key: key, options: options)
+    let names = try ["held", "other"].map { try StoreKey($0, in: "svc") }
+    try await hasty.put("value", for: names[1])
+
+    try await patient.withExclusiveAccess(to: names[0], timeout: patience) {
+      standby.signal(SIGSTOP, process: try standby.receiver())
+      // It waits for no standby to learn that someone else has the access.
+      let isHeld = await #expect(throws: StoreError.self) {
+        try await hasty.withExclusiveAccess(to: names[0], timeout: .zero) { await Task.yield() }
+      }
+      #expect(isHeld?.code == .timedOut)
+      #expect(
+        try await primary.ask(
+          "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "0")
+      let isOver = Flag()
+      let cancelling = Task {
+        while !isOver.isSet {
+          try await primary.ask(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+        }
+      }
+      for isReading in [false, true] {
+        let wasGiven = Flag()
+        let error = await #expect(throws: StoreError.self) {
+          if isReading {
+            try await hasty.withExclusiveAccess(
+              to: names[1], timeout: patience, reading: names[1]
+            ) { _ in wasGiven.set() }
+          } else {
+            try await hasty.withExclusiveAccess(to: names[1], timeout: patience) {
+              await Task.yield()
+              wasGiven.set()
+            }
+          }
+        }
+        #expect(error?.code == .timedOut && !wasGiven.isSet)
+      }
+      isOver.set()
+      try await cancelling.value
+      standby.signal(SIGCONT, process: try standby.receiver())
+    }
+    try await patient.withExclusiveAccess(to: names[1], timeout: patience) { await Task.yield() }
+  }
+
   private final class Flag: Sendable {
     private let value = Atomic(false)
 

@@ -121,9 +121,9 @@ import Testing
         #expect(outcome == (loss.isLost ? .corrupt : nil), "\(loss)")
       }
       let outcome = await #expect(throws: StoreError.self) {
-        _ = try await store.apply(
-          [.remove(Loss.replaced.key())], if: Loss.replaced.key(),
-          isOneOf: [ItemVersion(SecretBytes(utf8: "old"))])
+        _ = try await store.asyncApply(
+          [.remove(Loss.replaced.key())],
+          if: .stored(Loss.replaced.key(), isOneOf: [ItemVersion(SecretBytes(utf8: "old"))]))
       }
       #expect(outcome?.code == .corrupt)
     }

@@ -46,8 +46,9 @@ import Testing
       }
       #expect(late?.code == .exclusionLost)
       let conditional = await #expect(throws: StoreError.self) {
-        _ = try await made.store.apply(
-          [.remove(item)], if: item, isOneOf: [ItemVersion(SecretBytes(utf8: "other"))])
+        _ = try await made.store.asyncApply(
+          [.remove(item)],
+          if: .stored(item, isOneOf: [ItemVersion(SecretBytes(utf8: "other"))]))
       }
       #expect(conditional?.code == .exclusionLost)
     }

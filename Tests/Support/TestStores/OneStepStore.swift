@@ -38,8 +38,8 @@ package final class OneStepStore: BlockingSecretStore, ConditionalStore, Forward
     state.withLock { _ in base.apply(changes) }
   }
 
-  package func apply(
-    _ changes: [StoreChange], if key: StoreKey, isOneOf versions: Set<ItemVersion>
+  package func asyncApply(
+    _ changes: [StoreChange], if condition: ItemCondition
   ) async throws(StoreError) -> ChangeOutcome {
     try state.withLock { state -> Swift.Result<ChangeOutcome, StoreError> in
       state.conditionalCount += 1
@@ -47,10 +47,9 @@ package final class OneStepStore: BlockingSecretStore, ConditionalStore, Forward
         return .failure(
           StoreError(.exclusionLost, store: "test", reason: "the process was stopped"))
       }
-      guard let stored = base.value(for: key) else { return .success(.noItem) }
-      guard versions.contains(ItemVersion(stored)) else { return .success(.otherItem) }
-      base.apply(changes)
-      return .success(.made)
+      let outcome = condition.outcome(whenStored: base.value(for: condition.key))
+      if outcome == .made { base.apply(changes) }
+      return .success(outcome)
     }.get()
   }
 

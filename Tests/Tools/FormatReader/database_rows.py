@@ -1,4 +1,4 @@
-"""Reader for the sealed rows of a database store, format 1.
+"""Reader for the sealed rows of a database store, format 2.
 
 Written from DatabaseFormat.md alone, without looking at the Swift library, so that a disagreement
 between the two shows a mistake in one of them or a gap in the specification. It takes rows as a
@@ -16,12 +16,12 @@ from sealed_store import (
     RefusedParameters, Slot, StoreError, UnsupportedVersion, WrongKey, derive, fingerprint,
     keyed_hash, padme, unseal)
 
-HEADER_MAGIC, ROW_MAGIC, VERSION = b"SSNTDBS1", b"SSNTDBI1", 1
+HEADER_MAGIC, ROW_MAGIC, VERSION = b"SSNTDBS1", b"SSNTDBI1", 2
 READ, WRITTEN = 1, 2
 EPOCH = 8 + SEALED_KEY
 MAX_VALUE, MAX_NAME = 1 << 20, 16448
 MAX_VALUE_PLAIN = padme(4 + MAX_VALUE)
-MARK = "org.session-tools.refresh:"
+REFRESH = "org.session-tools.refresh:"
 
 
 class KeyMissing(StoreError): kind = "key_missing"
@@ -46,7 +46,7 @@ class Header:
     """The header, parsed, and its columns compared with it; nothing is trusted before `open`."""
 
     def __init__(self, row: HeaderRow):
-        if row.format > VERSION:
+        if row.format > VERSION or row.format == 1:
             raise UnsupportedVersion(f"header: format {row.format}")
         data = row.bytes
         if len(data) < 40 + 48:
@@ -157,21 +157,16 @@ class Address(NamedTuple):
     tag: bytes
 
 
-def fnv1a(data: bytes) -> int:
-    value = 0x6c62272e07bb014262b821756295c58d
-    for byte in data:
-        value = (value ^ byte) * ((1 << 88) + 0x13b) % (1 << 128)
-    return value
+def refresh_name(name: Name) -> Name:
+    """Returns the name on which there is a lease while an item is refreshed."""
+    return name._replace(identifier=REFRESH + name.identifier)
 
 
-def spent_mark(name: Name) -> Name:
-    """Returns the name of an item's spent mark; a mark is its own."""
-    if name.identifier.startswith(MARK):
-        return name
-    identifier = MARK + name.identifier
-    if len(identifier.encode()) > 4096:
-        identifier = f"{MARK}#{fnv1a(name.canonical()):x}"
-    return name._replace(identifier=identifier)
+def refreshed_item(name: Name) -> Optional[Name]:
+    """Returns the item for whose refreshes a name is; `None` for other names."""
+    identifier = name.identifier.removeprefix(REFRESH)
+    is_refresh = identifier != name.identifier and 1 <= len(identifier.encode()) <= 4096
+    return name._replace(identifier=identifier) if is_refresh else None
 
 
 class Keys:
@@ -192,10 +187,11 @@ class Keys:
         return Address(ns, self._place(name), keyed_hash(16, self.tag, name.canonical()))
 
     def lease_address(self, name: Name) -> tuple:
-        return self._place(name), keyed_hash(16, self.lease, name.canonical())
+        place = self._place(refreshed_item(name) or name)
+        return place, keyed_hash(16, self.lease, name.canonical())
 
     def _place(self, name: Name) -> int:
-        digest = keyed_hash(16, self.place, spent_mark(name).canonical())
+        digest = keyed_hash(16, self.place, name.canonical())
         return struct.unpack("<h", digest[:2])[0]
 
 

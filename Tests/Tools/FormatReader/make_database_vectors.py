@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the test vectors of a database store's rows, format 1: make_database_vectors.py VECTORDIR
+"""Writes the test vectors of a database store's rows, format 2: make_database_vectors.py VECTORDIR
 
 This writer shares no code with the reader database_rows.py, so that each checks the other's reading
 of DatabaseFormat.md. Keys, salts and nonces come from a fixed sequence, so the output is the same
@@ -15,30 +15,12 @@ from make_vectors import (
 
 from nacl import bindings
 
-MARK = "org.session-tools.refresh:"
 A = ("svc", None, None, "alpha")
 B = ("svc", None, None, "beta")
 C = ("svc", "grp", "install", "gamma")
 NEVER = ("svc", None, None, "never stored")
 THREE = {A: b"value of alpha", B: b"value of beta", C: b"value of gamma"}
 CLOCK = 1_700_000_000_000_000
-
-
-def fingerprint(data):
-    out = 144066263297769815596495629667062367629
-    for byte in data:
-        out = ((out ^ byte) * 309485009821345068724781371) & (2 ** 128 - 1)
-    return out
-
-
-def mark_of(name):
-    """Returns the name whose hash is the place: of the spent mark of an item, or of a mark."""
-    service, group, install, identifier = name
-    if identifier[:len(MARK)] == MARK:
-        return name
-    if len((MARK + identifier).encode()) <= 4096:
-        return (service, group, install, MARK + identifier)
-    return (service, group, install, MARK + "#" + format(fingerprint(name_bytes(name)), "x"))
 
 
 class Builder(SeededBuilder):
@@ -54,7 +36,7 @@ class Builder(SeededBuilder):
 
     # header
 
-    def header(self, version=1, magic=b"SSNTDBS1", zero=0, slot_count=None, epoch_count=None,
+    def header(self, version=2, magic=b"SSNTDBS1", zero=0, slot_count=None, epoch_count=None,
                extra=b"", number=None, slot_edit=None, index_edit=None, data_edit=None,
                mac_flip=False, attacker_edit=None, slot_word=b"SSNTDBS1 slot", bound_epoch=None):
         """Encodes the header.
@@ -86,7 +68,7 @@ class Builder(SeededBuilder):
         mac = blake(32, out + blake(16, out), key=subkey(self.sk, 1))
         return edited + blake(16, edited) + (flip(mac, 0) if mac_flip else mac)
 
-    def header_row(self, data=None, format=1, number=None, least=None):
+    def header_row(self, data=None, format=2, number=None, least=None):
         return (format, self.number if number is None else number,
                 self.least if least is None else least, self.header() if data is None else data)
 
@@ -105,7 +87,7 @@ class Builder(SeededBuilder):
         ns = (blake(16, service_and_group, key=subkey(self.ik, 2))[:8]
               + blake(16, namespace, key=subkey(self.ik, 3))[:8])
         place = int.from_bytes(
-            blake(16, name_bytes(mark_of(name)), key=subkey(self.ik, 4))[:2], "little", signed=True)
+            blake(16, name_bytes(name), key=subkey(self.ik, 4))[:2], "little", signed=True)
         return ns, place, blake(16, name_bytes(name), key=subkey(self.ik, 5))
 
     def row(self, name, value, gone=False, version=None, epoch=None, write=None, address=None,
@@ -206,11 +188,12 @@ def contents(write):
                   ("ab", None, None, "c"): b"3", ("a", None, None, "bc"): b"4",
                   ("\U0001F4E6\n", "\0", "\u4e2d", "e\u0301"): b"odd", ("s", None, None,
                                                                        "\u00e9"): b"composed",
-                  ("s", None, None, "e\u0301"): b"decomposed"})
+                  ("s", None, None, "e\u0301"): b"decomposed",
+                  ("svc", None, None, "org.session-tools.refresh:id"): b"refresh"})
     for name, value in names.items():
         b.put(name, value)
-    write("ok_names", "names with parts absent, shifted and odd", b, items=names,
-          reads=[(("svc", "i", None, "id"), "absent")])
+    write("ok_names", "names with parts absent, shifted and odd, and one like that of a refresh", b,
+          items=names, reads=[(("svc", "i", None, "id"), "absent")])
 
     b = Builder("long names")
     names = {("s" * 4096, "g" * 4096, "i" * 4096, "d" * 4096): b"longest"}
@@ -220,22 +203,6 @@ def contents(write):
         b.put(name, value)
     write("ok_names_long", "names of lengths around multiples of 64, and the longest", b,
           items=names)
-
-    b = Builder("marks")
-    names = {}
-    for identifier in ("token", "#token", "d" * 4070, "d" * 4071, "\u00e9" * 2048, MARK,
-                       MARK + "#"):
-        item = ("svc", None, None, identifier)
-        names[item] = b"item"
-        names[mark_of(item)] = b"1"
-        assert b.address(item)[1] == b.address(mark_of(item))[1]
-    for name, value in names.items():
-        b.put(name, value)
-    write("ok_marks", "items and their spent marks, which are at the same places", b, items=names)
-
-    b = Builder("combining mark").put(("svc", None, None, MARK + "\u0301"), b"1")
-    write("ok_mark_combining", "a spent mark whose item begins with a combining character", b,
-          items={("svc", None, None, MARK + "\u0301"): b"1"})
 
     b = Builder("removed").put(A, b"", gone=True).put(B, b"stays")
     write("ok_removed", "a removal, which has the shortest value", b, items={B: b"stays"},
@@ -340,7 +307,7 @@ def headers(write):
             ("epoch_count", "more epochs than there are", dict(epoch_count=2)),
             ("no_epochs", "a header without epochs", dict(epoch_count=0)),
             ("extra", "a byte behind the epochs", dict(extra=b"\0")),
-            ("version", "format version 2 in the bytes and 1 in the column", dict(version=2)),
+            ("version", "format version 1 in the bytes and 2 in the column", dict(version=1)),
             ("mac", "a MAC that is not right", dict(mac_flip=True)),
             ("index_key", "an index key that does not open",
              dict(index_edit=lambda key: flip(key, 40))),
@@ -366,8 +333,10 @@ def headers(write):
             ("least_epoch_2", "an epoch in the column above the one that is written",
              dict(least=2))):
         write("header_" + title, comment, header=b.header_row(**columns), **bad)
-    write("header_newer_format", "format 2, whose bytes may be anything", b,
-          header=b.header_row(b"other bytes", format=2), expect="unsupported version")
+    write("header_newer_format", "format 3, whose bytes may be anything", b,
+          header=b.header_row(b"other bytes", format=3), expect="unsupported version")
+    write("header_older_format", "format 1, which was never released", b,
+          header=b.header_row(b.header(version=1), format=1), expect="unsupported version")
 
     def epochs(seed, *epochs):
         c = Builder(seed)

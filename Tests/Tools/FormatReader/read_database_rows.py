@@ -2,7 +2,8 @@
 """Prints the items in rows of a database store as JSON: read_database_rows.py --key-file F ROWS
 
 ROWS is a JSON file with the columns of `header` and of all rows of `item`, bytes as hexadecimal
-digits. The key file holds exactly 32 bytes. The addresses of leases are printed, too.
+digits. The key file holds exactly 32 bytes. The addresses of the leases on each item's name, and on
+that of its refresh, are printed, too.
 """
 
 import argparse
@@ -17,6 +18,11 @@ BYTES = {"bytes", "ns", "tag", "write", "nonce", "name", "value"}
 
 def columns(row: dict) -> dict:
     return {name: bytes.fromhex(value) if name in BYTES else value for name, value in row.items()}
+
+
+def lease(keys: database_rows.Keys, name) -> dict:
+    place, tag = keys.lease_address(name)
+    return {"place": place, "tag": tag.hex()}
 
 
 def main() -> int:
@@ -35,8 +41,8 @@ def main() -> int:
             Credentials(raw_key=key))
         answer, status = {"fingerprint": database.keys.fingerprint, "items": [
             dict(item.name._asdict(), value=item.value.hex(),
-                 lease_place=database.keys.lease_address(item.name)[0],
-                 lease_tag=database.keys.lease_address(item.name)[1].hex())
+                 lease=lease(database.keys, item.name),
+                 refresh_lease=lease(database.keys, database_rows.refresh_name(item.name)))
             for item in database.items()]}, 0
     except StoreError as problem:
         answer, status = {"error": problem.kind, "what": str(problem)}, 1

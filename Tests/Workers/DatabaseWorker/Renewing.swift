@@ -3,6 +3,7 @@ import Foundation
 import FoundationNetworking
 import SessionToolsBase
 import StoreTestSupport
+import Synchronization
 
 /// A user's token, which has expired until it was refreshed once.
 private struct Token: Codable, Sendable {
@@ -16,7 +17,7 @@ private struct Refused: Error {}
 /// The moments at which a process stops itself until it is continued.
 private enum Stop: String {
   case never
-  /// After the notice that the token may be spent, before the handler.
+  /// With exclusive access to the refreshes of the item, before the handler.
   case beforeHandler = "before-handler"
   /// In the handler, before the token is sent.
   case inHandler = "in-handler"
@@ -27,23 +28,40 @@ private enum Stop: String {
 }
 
 /// The machine's clocks, which a session reads before it waits for its handler.
-private struct StoppingClock: SessionClock {
-  let stop: Stop
-  let store: SealedDatabaseStore
-  let notice: StoreKey
+private final class StoppingClock: SessionClock {
+  private let stop: Stop
+  private let store: SealedDatabaseStore
+  private let item: StoreKey
+  private let hasStopped = Mutex(false)
   private let system = SystemSessionClock()
 
-  init(_ stop: Stop, _ store: SealedDatabaseStore, _ notice: StoreKey) {
-    (self.stop, self.store, self.notice) = (stop, store, notice)
+  init(_ stop: Stop, _ store: SealedDatabaseStore, _ item: StoreKey) {
+    (self.stop, self.store, self.item) = (stop, store, item)
   }
 
   var now: Date { system.now }
 
   var uptime: Duration {
-    if stop == .beforeHandler, (try? store.contains(notice)) ?? false {
-      stop.happen(.beforeHandler)
+    if stop == .beforeHandler {
+      hasStopped.withLock { hasStopped in
+        guard !hasStopped, isRefreshing else { return }
+        hasStopped = true
+        stop.happen(.beforeHandler)
+      }
     }
     return system.uptime
+  }
+
+  /// Whether someone refreshes the item: no one does in another process.
+  private var isRefreshing: Bool {
+    do {
+      try store.withExclusiveAccess(to: item.refreshLock, timeout: .zero) {}
+      return false
+    } catch StoreError.timedOut {
+      return true
+    } catch {
+      return false
+    }
   }
 
   func sleep(for duration: Duration) async throws { try await system.sleep(for: duration) }
@@ -51,7 +69,7 @@ private struct StoppingClock: SessionClock {
 
 /// Asks for a valid token of each user, one after the other.
 ///
-/// Reports, each with the time, when a token is sent and whether it may be spent, and the outcome.
+/// Reports, each with the time, when a token is sent, and the outcome.
 func renew() async throws {
   let store = try openStore()
   let container = try StoreContainer<Token>(store, service: "fleet")
@@ -64,7 +82,7 @@ func renew() async throws {
     var refresher = SessionRefresher<Token>(
       policy: policy, expiration: { $0.number == 0 ? .distantPast : nil }
     ) { request in
-      say("sending \(user) \(request.mayBeSpent ? "perhaps" : "unspent") \(now())")
+      say("sending \(user) \(now())")
       stop.happen(.inHandler)
       do {
         return .refreshed(try await refresh(request.item))
@@ -72,8 +90,7 @@ func renew() async throws {
         return .rejected(error)
       }
     }
-    let notice = try SpentNotice.key(for: StoreKey("\(user)", in: "fleet"))
-    refresher.clock = StoppingClock(stop, store, notice)
+    refresher.clock = StoppingClock(stop, store, try StoreKey("\(user)", in: "fleet"))
     let session = UserSession(
       container: container, storageIdentifier: "\(user)", refresher: refresher)
     say("\(try await outcome(of: session)) \(user) \(now())")

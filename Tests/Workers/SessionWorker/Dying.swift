@@ -32,30 +32,21 @@ enum Moment: Hashable, Sendable {
 
 /// Refreshes once, and dies at the moment.
 ///
-/// If it survives, it reports the outcome, the item's number, whether the handler was told that the
-/// token may be spent, and the number of operations.
+/// If it survives, it reports the outcome, the item's number, and the number of operations.
 func refresh(dyingAt moment: Moment) async throws {
-  let heard = Hint()
   let dying = DyingStore(store, at: moment)
-  let session = try session(in: dying, of: server) { request, send in
-    heard.text.withLock { $0 = request.mayBeSpent ? "perhaps" : "unspent" }
+  let session = try session(in: dying, of: server) { _, send in
     die(at: .beforeRequest, if: moment)
     let credentials = try await send()
     die(at: .afterRequest, if: moment)
     return credentials
   }
-  let hint = { heard.text.withLock(\.self) }
   do {
     let credentials = try await session.validItem(.always)
-    say("refreshed \(credentials.sequence) \(hint()) \(dying.operationCount)")
+    say("refreshed \(credentials.sequence) \(dying.operationCount)")
   } catch SessionError.rejected {
-    say("rejected - \(hint()) \(dying.operationCount)")
+    say("rejected - \(dying.operationCount)")
   }
-}
-
-/// What the handler was told about the token.
-private final class Hint: Sendable {
-  let text = Mutex("nothing")
 }
 
 private func die(at moment: Moment, if chosen: Moment) {
@@ -66,7 +57,7 @@ private func die(at moment: Moment, if chosen: Moment) {
 }
 
 /// A store whose process dies before or after one of its operations.
-final class DyingStore: BlockingSecretStore, ForwardingStore {
+final class DyingStore: BlockingSecretStore, ConditionalStore, ForwardingStore {
   var queue: DispatchQueue { base.queue }
   let base: SealedFileStore
   private let moment: Moment
@@ -81,10 +72,7 @@ final class DyingStore: BlockingSecretStore, ForwardingStore {
 
   private func counted<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result
   {
-    let number = count.withLock { count in
-      count += 1
-      return count
-    }
+    let number = nextNumber()
     die(at: .beforeOperation(number), if: moment)
     let result = try body()
     die(at: .afterOperation(number), if: moment)
@@ -97,6 +85,23 @@ final class DyingStore: BlockingSecretStore, ForwardingStore {
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
     try counted { () throws(StoreError) in try base.apply(changes) }
+  }
+
+  func asyncApply(
+    _ changes: [StoreChange], if condition: ItemCondition
+  ) async throws(StoreError) -> ChangeOutcome {
+    let number = nextNumber()
+    die(at: .beforeOperation(number), if: moment)
+    let outcome = try await base.asyncApply(changes, if: condition)
+    die(at: .afterOperation(number), if: moment)
+    return outcome
+  }
+
+  private func nextNumber() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
+    }
   }
 
   func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {

@@ -13,6 +13,7 @@ import SessionToolsBase
 //   crowd DIRECTORY KEYFILE URL USERS      signs users in, and refreshes them all at once
 //   crowd-old DIRECTORY KEYFILE URL USERS  the same with completions
 //   crowd-end DIRECTORY KEYFILE URL USERS  the same until SIGTERM
+//   road DIRECTORY KEYFILE URL             signs in and refreshes once, for a count of system calls
 //   lookup DIRECTORY KEYFILE URL           asks while another server's name is looked up
 
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -60,6 +61,7 @@ case "crowd", "crowd-old", "crowd-end":
   case "crowd-old": await crowd.askByCompletion()
   default: try await crowd.askUntilTold()
   }
+case "road": try await takeTheRoad()
 case "lookup": try await askDuringLookup(at: argument(3))
 default: fail("no such command: \(argument(0))")
 }

@@ -55,11 +55,11 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     try await container.asyncLoadItem(forIdentifier: identifier, jsonDecoder: decoder)
   }
 
-  func store(_ item: Item, in signIn: SignIn?) throws {
+  func store(_ item: Item) throws {
     try changes.make { try put(item) }
   }
 
-  func store(_ item: sending Item, in signIn: SignIn?) async throws {
+  func store(_ item: sending Item) async throws {
     try await onThread(Change(storage: self, item: item))
   }
 
@@ -86,20 +86,14 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     return try await load().map { ItemSnapshot(item: $0, version: version) }
   }
 
-  func whileRefreshing<Result>(
-    timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await body()
+  func whileRefreshing<Value>(
+    timeout: Duration,
+    _ body: (Result<ItemSnapshot<Item>?, any Error>) async throws -> Value
+  ) async throws -> Value {
+    try await body(await unattendedResult())
   }
 
   var leasingStore: (any LeasingStore)? { nil }
-
-  // There are no notices: the items end with the process, or the container keeps them where a
-  // notice cannot be stored.
-  func hasSpentNotice() async throws -> Bool { false }
-  func putSpentNotice(for version: ItemVersion) async throws -> ChangeOutcome { .made }
-  func removeSpentNotice() throws {}
-  func removeSpentNotice() async throws {}
 
   func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit {
     Commit(storage: self, item: item, replaced: version)
@@ -136,7 +130,7 @@ private struct Change<Item: Codable>: BlockingChange, @unchecked Sendable {
   let item: Item?
 
   func make() throws {
-    if let item { try storage.store(item, in: nil) } else { try storage.remove() }
+    if let item { try storage.store(item) } else { try storage.remove() }
   }
 }
 

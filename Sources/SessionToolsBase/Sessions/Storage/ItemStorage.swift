@@ -23,12 +23,10 @@ protocol ItemStorage<Item>: Sendable {
   /// Reads the item.
   func load() async throws -> sending Item?
 
-  /// Stores an item while no refresh, in any process, is about to store its own; a sign-in also
-  /// removes what is left of the last user's refresh.
-  func store(_ item: Item, in signIn: SignIn?) throws
-  /// Stores an item while no refresh, in any process, is about to store its own; a sign-in also
-  /// removes what is left of the last user's refresh.
-  func store(_ item: sending Item, in signIn: SignIn?) async throws
+  /// Stores an item while no refresh, in any process, is about to store its own.
+  func store(_ item: Item) throws
+  /// Stores an item while no refresh, in any process, is about to store its own.
+  func store(_ item: sending Item) async throws
 
   /// Removes the item while no refresh, in any process, is about to store its own.
   func remove() throws
@@ -40,25 +38,17 @@ protocol ItemStorage<Item>: Sendable {
   /// Reads the item as it is stored now.
   func snapshot() async throws -> ItemSnapshot<Item>?
 
-  /// Runs a closure while no one else refreshes the item.
-  func whileRefreshing<Result>(
-    timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result
+  /// Runs a closure while no one else refreshes the item, with the item as it is stored then, or
+  /// the error of reading it.
+  ///
+  /// It does not wait for a user to authenticate, because others wait for the refresh.
+  func whileRefreshing<Value>(
+    timeout: Duration,
+    _ body: (Result<ItemSnapshot<Item>?, any Error>) async throws -> Value
+  ) async throws -> Value
 
   /// The item's store, if its exclusive access may end before its closure does.
   var leasingStore: (any LeasingStore)? { get }
-
-  /// Returns whether there is a notice that the item's refresh token may be spent.
-  func hasSpentNotice() async throws -> Bool
-
-  /// Makes a notice durable that the refresh token may be spent from now on, if the item is still
-  /// stored.
-  func putSpentNotice(for version: ItemVersion) async throws -> ChangeOutcome
-
-  /// Removes the notice.
-  func removeSpentNotice() throws
-  /// Removes the notice.
-  func removeSpentNotice() async throws
 
   /// Prepares to store an item in the place of a version, if that is still stored.
   func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit
@@ -82,14 +72,4 @@ protocol ItemCommit: Sendable {
 
   /// Stores it, unless the item that it replaces is no longer stored.
   func callAsFunction() async throws -> ChangeOutcome
-}
-
-/// The outcome of a change that depends on the stored item.
-package enum ChangeOutcome: Sendable {
-  /// The change was made.
-  case made
-  /// Nothing was changed, because another item is stored.
-  case otherItem
-  /// Nothing was changed, because no item is stored.
-  case noItem
 }

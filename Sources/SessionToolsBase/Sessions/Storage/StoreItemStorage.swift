@@ -15,11 +15,10 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     var bytes: SecretBytes? { encoded }
 
     func callAsFunction() async throws -> ChangeOutcome {
-      // In this order: a store that makes changes one by one stores the item first. The new item
-      // itself may be replaced, too: a store that did not know whether it made this change may have
-      // made it.
-      let changes = [StoreChange.put(encoded, for: address.key), .remove(address.noticeKey)]
-      return try await address.apply(changes, ifStored: [replaced, ItemVersion(encoded)])
+      // The new item itself may be replaced, too: a store that did not know whether it made this
+      // change may have made it.
+      try await address.apply(
+        .put(encoded, for: address.key), ifStored: [replaced, ItemVersion(encoded)])
     }
   }
 
@@ -56,34 +55,17 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     return try coding.item(from: bytes, for: key, decoder: decoder)
   }
 
-  func store(_ new: Item, in signIn: SignIn?) throws {
-    let changes = changes(storing: try bytes(of: new), in: signIn)
-    try address.change { try store.apply(changes) }
-    signIn?.hasRemovedNotice = changes.count > 1
+  func store(_ new: Item) throws {
+    try address.make(.put(try bytes(of: new), for: key))
   }
 
-  func store(_ new: sending Item, in signIn: SignIn?) async throws {
-    let changes = changes(storing: try bytes(of: new), in: signIn)
-    try await address.change { try await store.apply(changes) }
-    signIn?.hasRemovedNotice = changes.count > 1
+  func store(_ new: sending Item) async throws {
+    try await address.make(.put(try bytes(of: new), for: key))
   }
 
-  /// Returns the change that stores an item, and in a sign-in also removes the last user's notice.
-  ///
-  /// A store that makes changes one by one might store the item and then fail.
-  private func changes(storing bytes: SecretBytes, in signIn: SignIn?) -> [StoreChange] {
-    let change = StoreChange.put(bytes, for: key)
-    guard signIn != nil, store.traits.isAtomic else { return [change] }
-    return [change, .remove(address.noticeKey)]
-  }
+  func remove() throws { try address.make(.remove(key)) }
 
-  func remove() throws {
-    try address.change { try store.apply([.remove(key)]) }
-  }
-
-  func remove() async throws {
-    try await address.change { try await store.apply([.remove(key)]) }
-  }
+  func remove() async throws { try await address.make(.remove(key)) }
 
   func snapshot() async throws -> ItemSnapshot<Item>? {
     try await store.value(for: key).map(snapshot(of:))
@@ -93,37 +75,30 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     ItemSnapshot(item: try item(from: bytes), version: ItemVersion(bytes), bytes: bytes)
   }
 
-  func whileRefreshing<Result>(
-    timeout: Duration, _ body: () async throws -> Result
-  ) async throws -> Result {
-    try await store.withExclusiveAccess(to: address.noticeKey, timeout: timeout, body)
+  func whileRefreshing<Value>(
+    timeout: Duration,
+    _ body: (Result<ItemSnapshot<Item>?, any Error>) async throws -> Value
+  ) async throws -> Value {
+    // Behind a gate the item is read through the gate.
+    if let leasing = store as? any LeasingStore {
+      return try await leasing.withExclusiveAccess(
+        to: key.refreshLock, timeout: timeout, reading: key
+      ) { bytes in
+        try await body(Result { try bytes.map(snapshot(of:)) })
+      }
+    }
+    return try await store.withExclusiveAccess(to: key.refreshLock, timeout: timeout) {
+      try await body(await unattendedResult())
+    }
   }
 
   var leasingStore: (any LeasingStore)? { store.innermost as? any LeasingStore }
-
-  func hasSpentNotice() async throws -> Bool {
-    try await store.contains(address.noticeKey)
-  }
-
-  func putSpentNotice(for version: ItemVersion) async throws -> ChangeOutcome {
-    try await address.apply(
-      [.put(SpentNotice.bytes, for: address.noticeKey)], ifStored: [version])
-  }
-
-  func removeSpentNotice() throws {
-    if try store.contains(address.noticeKey) { try store.apply([.remove(address.noticeKey)]) }
-  }
-
-  func removeSpentNotice() async throws {
-    guard try await store.contains(address.noticeKey) else { return }
-    try await store.apply([.remove(address.noticeKey)])
-  }
 
   func commit(_ new: Item, replacing version: ItemVersion) throws -> any ItemCommit {
     Commit(address: address, encoded: try bytes(of: new), replaced: version)
   }
 
   func remove(_ version: ItemVersion) async throws -> ChangeOutcome {
-    try await address.apply([.remove(key), .remove(address.noticeKey)], ifStored: [version])
+    try await address.apply(.remove(key), ifStored: [version])
   }
 }

@@ -5,6 +5,7 @@ import Metrics
 import MetricsTestKit
 import SessionServiceAdapters
 import SessionToolsBase
+import Synchronization
 import Testing
 
 /// An item that has expired until it is refreshed.
@@ -50,8 +51,9 @@ func session(
     }
     defer { SessionEvent.observer = nil }
 
-    let good = try session("good") { request in
-      if request.tryNumber == 1 { throw TalkativeError() }
+    let hasFailed = Atomic(false)
+    let good = try session("good") { _ in
+      if !hasFailed.exchange(true, ordering: .relaxed) { throw TalkativeError() }
       return .refreshed(.renewed)
     }
     _ = try await good.validItem()
