@@ -43,11 +43,14 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
-    .target(name: "SessionToolsBase", dependencies: ["CLinux"]),
+    .target(name: "SecretStores", dependencies: ["CLinux"]),
+    .target(name: "Sessions", dependencies: ["CLinux", "SecretStores"]),
+    // Both, under the name by which programs know them.
+    .target(name: "SessionToolsBase", dependencies: ["SecretStores", "Sessions"]),
     // Without a testing library, so that it works with any.
     .target(
       name: "SessionToolsTesting", dependencies: ["SessionAuthentication", "SessionToolsBase"]),
-    .target(name: "SealedStore", dependencies: ["CLinux", "CSodium", "SessionToolsBase"]),
+    .target(name: "SealedStore", dependencies: ["CLinux", "CSodium", "SecretStores"]),
     .systemLibrary(
       name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
     .target(name: "DBus", dependencies: ["CGIO"]),
@@ -55,14 +58,14 @@ let package = Package(
       name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(
       name: "SecretServiceStore",
-      dependencies: ["CLinux", "CSecret", "DBus", "SessionToolsBase"]),
-    .target(name: "StoreMigration", dependencies: ["SealedStore", "SessionToolsBase"]),
+      dependencies: ["CLinux", "CSecret", "DBus", "SecretStores"]),
+    .target(name: "StoreMigration", dependencies: ["SealedStore", "SecretStores"]),
     .target(name: "SessionAuthentication", dependencies: ["SessionToolsBase"]),
     .systemLibrary(
       name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .target(
       name: "SecurityKeys",
-      dependencies: ["CFIDO2", "SealedStore", "SessionAuthentication", "SessionToolsBase"]),
+      dependencies: ["CFIDO2", "SealedStore", "SecretStores", "SessionAuthentication"]),
     // Without pkg-config: PAM and libcurl need no flags, and their files of Debian 13 lead to
     // warnings.
     .systemLibrary(name: "CPAM"),
@@ -78,7 +81,7 @@ let package = Package(
     .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "DatabaseStore",
-      dependencies: ["CLinux", "CPQ", "CSodium", "SealedStore", "SessionToolsBase"]),
+      dependencies: ["CLinux", "CPQ", "CSodium", "SealedStore", "SecretStores"]),
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),

@@ -1,6 +1,6 @@
 import CSecret
 import Glibc
-import SessionToolsBase
+import SecretStores
 
 /// SHA-256, computed by GLib.
 enum Checksum {

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 extension ForeignSecretServiceItems {
   /// The scheme by which another program names its items in the Secret Service.

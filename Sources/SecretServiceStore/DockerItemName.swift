@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The name of one of Docker's credentials: service `docker`, and `USER@SERVER` as identifier.
 ///

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// Names as providers keep them unchanged: one line of visible text.
 ///

@@ -1,6 +1,6 @@
 import DBus
 import Foundation
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 extension SecretServiceStore {

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 /// The items of another program in the Secret Service, for reading and migrating them.

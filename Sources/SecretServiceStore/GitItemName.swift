@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The name of one of git's credentials: service `git`, and `SCHEME://USER@HOST/PATH` as
 /// identifier.

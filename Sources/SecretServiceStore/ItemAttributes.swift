@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The attributes by which the service finds an item: every item of ours has the same ones.
 ///

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The secret of one item in the service: one line of ASCII.
 ///

@@ -1,6 +1,6 @@
 import CSecret
 import Glibc
-package import SessionToolsBase
+package import SecretStores
 
 /// The encrypted file that libsecret uses where there is no Secret Service, as in a sandbox.
 package enum LibsecretFile {

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 extension SecretServiceStore {
   /// Fewer values are read faster one by one than with their whole namespace.

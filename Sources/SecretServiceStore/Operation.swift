@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 
 /// One operation of a store, with a provider that was reached.
 struct Operation: Sendable {

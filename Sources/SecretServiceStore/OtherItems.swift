@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The items of a collection by the programs that made them.
 extension SecretServiceStore {

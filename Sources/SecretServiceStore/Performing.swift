@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 extension SecretServiceStore {

@@ -1,5 +1,5 @@
 import DBus
-package import SessionToolsBase
+package import SecretStores
 
 /// The secret that the desktop keeps for a sandboxed app: `org.freedesktop.portal.Secret`.
 ///

@@ -1,6 +1,6 @@
 import DBus
 import Foundation
-import SessionToolsBase
+import SecretStores
 
 /// A provider that was reached: a connection to the bus, and the provider's own name on it.
 ///

@@ -1,6 +1,6 @@
 import DBus
 import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// The program that provides the service.
 package enum ProviderProgram: Hashable, Sendable, CustomStringConvertible {

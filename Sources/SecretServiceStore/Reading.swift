@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 
 /// The secret of an item as the provider keeps it, and the item in it.
 struct KeptLine: Sendable {

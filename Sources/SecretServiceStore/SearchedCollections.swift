@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// Where a store looked for an item that it did not find.
 package struct SearchedCollections: Sendable {

@@ -1,6 +1,6 @@
 import CLinux
 import DBus
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// A pipe through which a program on the bus hands over a secret.

@@ -1,5 +1,5 @@
 import DBus
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 /// A store of items in the desktop's keyring: in any provider of `org.freedesktop.secrets`, such as

@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 
 /// Finding a collection and its state.
 extension Provider {

@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 
 /// The errors that the store throws.
 extension SecretServiceStore {

@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 
 /// Reading items by their paths.
 extension ServiceLink {

@@ -1,6 +1,6 @@
 import CSecret
 import DBus
-import SessionToolsBase
+import SecretStores
 
 /// A session with a provider: the agreement by which secrets are sealed for the bus.
 ///

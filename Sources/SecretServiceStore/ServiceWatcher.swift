@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// A source of changes, from the service's own signals.

@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 
 /// Finding the items of the store: in its collection, or in all when it uses the default one.
 ///

@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 
 /// Prompts: a provider's questions to a person, or deferred work, before it completes a call.
 extension Provider {

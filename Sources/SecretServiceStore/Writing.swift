@@ -1,5 +1,5 @@
 import DBus
-import SessionToolsBase
+import SecretStores
 
 extension Operation {
   /// How often a value is written that is not stored afterwards.

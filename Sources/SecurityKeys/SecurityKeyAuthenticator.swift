@@ -1,7 +1,7 @@
 import Dispatch
 public import SealedStore
 public import SessionAuthentication
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// An authenticator that opens a store with a security key.

@@ -1,5 +1,5 @@
 import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// The unencrypted JSON export of Bitwarden as the source of a migration.
 ///

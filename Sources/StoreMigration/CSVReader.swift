@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A strict reader of comma-separated values in UTF-8.
 ///

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// The items that are about to be written to the target.
 private struct PendingChange {

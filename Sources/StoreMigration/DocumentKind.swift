@@ -1,5 +1,5 @@
 import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// The kind of a file, as its first bytes and the names in it show: looked at before any reader, so
 /// that the error about a wrong file says which file it is and what to do with it.

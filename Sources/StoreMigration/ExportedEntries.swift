@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The items that the entries of a password manager's export become.
 ///

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The CSV export of KeePassXC as the source of a migration.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// The XML export of KeePass 2 and KeePassXC as the source of a migration.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// The file that Python's keyring keeps passwords in where it has no other backend, as the source
 /// of a migration: `PlaintextKeyring` of the package keyrings.alt.

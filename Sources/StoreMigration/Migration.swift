@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// Moves items from one store to another: planned, verified, resumable and reversible.
 ///

@@ -1,5 +1,5 @@
 import Dispatch
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 /// The `async` methods, which run on a thread of their own; cancelling the task stops the migration

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// Some of the selected items of a migration, in the order in which they were found.
 struct MigrationBatch: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 /// What holds before a migration begins or continues.
 extension Migration {

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// The execution of a migration, which records each step in the journal before it takes it.
 ///

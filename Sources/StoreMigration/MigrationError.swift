@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// The reason why a migration did not begin, or did not continue.
 public enum MigrationError: Error {

@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// The journal of a migration, written to a store of the caller's before anything is changed.
 ///

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// The items of a store that are moved, their names in the target, and how they are moved.
 ///

@@ -1,5 +1,5 @@
 import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 /// What a migration would do; planning changes nothing.
 public struct MigrationPlan: Sendable {

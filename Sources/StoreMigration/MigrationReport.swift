@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 /// The result of a migration.
 ///

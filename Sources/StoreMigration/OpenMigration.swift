@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// A migration that was begun and not closed, as its journal has it.
 package struct OpenMigration: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// Items as JSON Lines, with their values in plain text.
 ///

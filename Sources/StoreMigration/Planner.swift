@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// The planner of a migration, which chooses the action for each item, some items at a time.
 struct Planner {

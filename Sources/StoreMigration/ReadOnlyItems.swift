@@ -1,6 +1,6 @@
 package import Dispatch
 import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// Items that something other than a store keeps, to be read and to be migrated: a list of names,
 /// and a closure that reads one value.

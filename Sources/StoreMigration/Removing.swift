@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 extension MigrationEngine {
   /// Removes from the source the items that were verified and have not changed since.

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 extension MigrationEngine {
   /// Restores everything, the last batch first; then only what was left.

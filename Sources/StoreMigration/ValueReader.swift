@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A reader of the values of keys in order, which reads many at once if the store can do that.
 struct ValueReader {

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 extension MigrationEngine {
   /// Reads every item from both stores, compares them, and records in the journal which are not

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A strict reader of the XML that programs write for programs: elements, attributes and text in
 /// UTF-8.

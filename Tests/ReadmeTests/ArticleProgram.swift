@@ -16,6 +16,7 @@ final class ArticleProgram: Sendable {
   private static let libraries = [
     "DBus": "session-tools", "LinuxAuthentication": "session-tools",
     "SealedStore": "session-tools", "SecretServiceStore": "session-tools",
+    "SecretStores": "session-tools", "Sessions": "session-tools",
     "SessionAuthentication": "session-tools", "SessionTools": "session-tools",
     "SessionToolsBase": "session-tools", "WebLogin": "session-tools",
     "DatabaseStore": "session-tools-database",

@@ -1,6 +1,6 @@
 package import Foundation
 package import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 extension SealedDatabaseStore {
   /// Compares all rows with what the last audit found, and keeps what this one finds.

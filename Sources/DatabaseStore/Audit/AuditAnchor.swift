@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// What the last audit of a database found, in a sealed file store on another machine.
 ///

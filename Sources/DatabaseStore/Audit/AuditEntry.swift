@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// What an audit remembers of a row: 40 bytes.
 struct AuditEntry: Hashable {

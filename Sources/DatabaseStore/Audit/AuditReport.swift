@@ -1,5 +1,5 @@
 package import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// What an audit of a database found.
 package struct AuditReport: Hashable, Sendable {

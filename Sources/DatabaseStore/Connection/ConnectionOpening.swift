@@ -1,5 +1,5 @@
 import Glibc
-package import SessionToolsBase
+package import SecretStores
 import Synchronization
 
 /// How connections to a database are opened.

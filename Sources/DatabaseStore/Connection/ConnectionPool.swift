@@ -1,5 +1,5 @@
 import Dispatch
-import SessionToolsBase
+import SecretStores
 
 /// The connections of one process to a database: opened when they are needed, and closed after they
 /// were idle for a minute.

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// Where a database is and how to connect to it: a connection string as `psql` takes it, with
 /// what this library adds and refuses.

@@ -1,6 +1,6 @@
 import CPQ
 import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 /// What a server answered to a statement: rows in binary form, or an error.
 ///

@@ -1,5 +1,5 @@
 import Glibc
-import SessionToolsBase
+import SecretStores
 
 /// One connection to a database, each of whose operations ends by its deadline.
 ///

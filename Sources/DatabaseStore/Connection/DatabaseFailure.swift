@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// Why a statement has no answer, by what the server may have done.
 package enum DatabaseFailure: Error {

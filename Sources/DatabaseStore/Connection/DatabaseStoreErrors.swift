@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 extension DatabaseFailure {
   /// Returns the error that a caller of a store receives when a statement is not sent again.

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// The lookup of a host's addresses, which glibc does without a deadline.

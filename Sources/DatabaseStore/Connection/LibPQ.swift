@@ -1,6 +1,6 @@
 import CPQ
 import Glibc
-import SessionToolsBase
+import SecretStores
 
 /// libpq's functions that need no connection.
 enum LibPQ {

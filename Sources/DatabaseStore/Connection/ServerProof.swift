@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// Who may run the server that a process on this machine connects to.
 ///

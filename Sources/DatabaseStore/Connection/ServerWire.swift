@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import SessionToolsBase
+import SecretStores
 
 /// The socket of a server, between it and libpq.
 ///

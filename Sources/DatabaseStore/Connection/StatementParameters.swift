@@ -1,5 +1,5 @@
 package import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 /// The parameters of a statement in PostgreSQL's binary form, one after the other.
 package struct StatementParameters {

@@ -1,5 +1,5 @@
 import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 /// Finding the places of names, with the keys derived from the index key.
 extension DatabaseKeys {

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The limits of values and changes, which are checked before anything is sent.
 package enum ChangeLimits {

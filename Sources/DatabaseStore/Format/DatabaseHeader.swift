@@ -1,5 +1,5 @@
 package import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// The header of a store: its store key, wrapped in every slot, and the index key and the data key
 /// of each epoch, wrapped with it.

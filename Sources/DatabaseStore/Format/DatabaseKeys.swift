@@ -1,5 +1,5 @@
 package import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 /// The keys of an open store, in one guarded allocation.
 ///

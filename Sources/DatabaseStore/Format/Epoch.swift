@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The number of a data key, from 1; a rotation makes the next one.
 package struct Epoch: Hashable, Comparable, Sendable {

@@ -1,5 +1,5 @@
 package import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 /// Making, opening and changing the keys in a header.
 extension DatabaseHeader {

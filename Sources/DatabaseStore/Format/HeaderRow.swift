@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The one row of the table `header`, as the server returns it.
 package struct HeaderRow: Equatable, Sendable {

@@ -1,5 +1,5 @@
 package import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// Where the row of an item lies: the primary key of the table `item`.
 package struct RowAddress: Hashable, Sendable {

@@ -1,5 +1,5 @@
 package import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// Reading and writing the columns of a row as bytes and integers.
 extension RowFields {

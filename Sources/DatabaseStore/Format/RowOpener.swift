@@ -1,5 +1,5 @@
 import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 /// An opener of rows.
 package struct RowOpener: Sendable {

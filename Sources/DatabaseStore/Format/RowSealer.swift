@@ -1,5 +1,5 @@
 package import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 /// A sealer of the rows of one change, which share a write identifier.
 package struct RowSealer {

@@ -1,5 +1,5 @@
 package import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// The columns of a row that the server reads, and that both sealings bind.
 package struct RowFields: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// Looks at a database and at a store in it, without a key.
 ///

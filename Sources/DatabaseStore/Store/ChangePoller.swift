@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 /// The change streams of a store, on a thread and a connection of their own.
 ///

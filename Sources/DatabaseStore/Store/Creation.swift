@@ -1,5 +1,5 @@
 public import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedDatabaseStore {
   /// Makes a new, empty store with one key slot: a schema with its tables, and three roles.

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// The database of a store: its connections and statements.
@@ -146,6 +146,6 @@ final class Database: Sendable {
   func tell(_ notice: DatabaseNotice) {
     guard toldNotices.withLock({ $0.insert(notice).inserted }) else { return }
     onNotice?(notice)
-    SessionEvent.tell(.storeNotice(store: name, "\(notice)"))
+    StoreReport.report(.notice(store: name, "\(notice)"))
   }
 }

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedDatabaseStore {
   /// The options of an open database store.

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// Where a store is: its address, and how connections to it are opened.
 package struct DatabasePlace {

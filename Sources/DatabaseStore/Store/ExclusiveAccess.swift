@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedDatabaseStore {
   /// Runs a closure while no other task, thread, process or machine has exclusive access to the
@@ -135,7 +135,7 @@ extension SealedDatabaseStore: LeasingStore {
 
   /// An item that was read when a lease was taken.
   private struct ReadUnderLease {
-    /// `nil` when there is none.
+    /// `nil` when there is no such item.
     let value: SecretBytes?
   }
 

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// A header that is about to replace the stored one.
 struct HeaderDraft {

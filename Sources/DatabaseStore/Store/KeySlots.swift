@@ -1,5 +1,5 @@
 public import SealedStore
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 extension SealedDatabaseStore {

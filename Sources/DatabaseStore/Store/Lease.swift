@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// The right to change items while having exclusive access to a name.

@@ -1,6 +1,6 @@
 import Dispatch
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// Takes leases, renews those that are held, and gives them back.
 ///

@@ -65,7 +65,7 @@ struct LeaseStatements: Sendable {
 
   /// Takes a lease and reads a row.
   ///
-  /// `$5` to `$7`: the address. The row's columns are NULL where there is none.
+  /// `$5` to `$7`: the address. The row's columns are NULL if it is not there.
   ///
   /// The last holder may have changed the row after this statement began to wait for the lease.
   /// The row's lock conflicts with every change, so it is of the newest version, which PostgreSQL

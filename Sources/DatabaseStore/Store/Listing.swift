@@ -1,5 +1,5 @@
 import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedDatabaseStore {
   private static let excerptCount = 100

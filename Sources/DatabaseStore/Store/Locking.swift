@@ -1,5 +1,5 @@
 public import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedDatabaseStore: LockableSecretStore {
   /// Whether the keys were wiped from memory.

@@ -1,5 +1,5 @@
 import SealedStore
-package import SessionToolsBase
+package import SecretStores
 
 extension SealedDatabaseStore {
   /// Returns which of some keys have items, without reading their values.

@@ -1,5 +1,5 @@
 import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedDatabaseStore {
   /// Reads one value; `nil` when there is no such item.

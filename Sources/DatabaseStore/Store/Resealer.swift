@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// Sealing of rows with the newest data key that have an older one.
 ///

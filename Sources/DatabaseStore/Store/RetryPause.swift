@@ -1,5 +1,5 @@
 import Foundation
-import SessionToolsBase
+import SecretStores
 
 /// The pauses between attempts: 5 ms at first, then growing to 250 ms, each by chance up to half
 /// as long again, so that many who failed together do not return together.

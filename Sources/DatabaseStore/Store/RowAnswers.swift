@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// Addresses as parameters, and rows in answers.
 extension StatementParameters {

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// The rows of a store, or of one namespace, page by page, with their names opened.
 ///

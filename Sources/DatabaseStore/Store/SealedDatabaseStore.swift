@@ -1,6 +1,6 @@
 public import Dispatch
 public import SealedStore
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 /// A store in a PostgreSQL database that sees neither names nor values, shared by many machines.

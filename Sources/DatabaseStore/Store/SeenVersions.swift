@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The newest version of each row that this process read or wrote, for the last 100,000 of them.
 ///

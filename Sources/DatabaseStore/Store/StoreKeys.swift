@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// The keys of a store that can be locked, and that take over newer headers.

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// One change of some items, from its first attempt until it is decided whether it was made.
 struct StoreWriter {

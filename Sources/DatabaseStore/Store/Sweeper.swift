@@ -1,5 +1,5 @@
 import Dispatch
-package import SessionToolsBase
+package import SecretStores
 
 /// Deletes the rows of items that were removed long ago, and the leases of processes that died,
 /// once for all machines together.

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedDatabaseStore: ConditionalStore {
   /// Makes changes, all or none.

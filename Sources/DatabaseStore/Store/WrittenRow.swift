@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 /// One row of a change: the item that it is about, and what is known about the row.
 struct WrittenRow {

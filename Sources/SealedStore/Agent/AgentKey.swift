@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// The key of a store that a person unlocked with `session-tools unlock`, kept for a while by an
 /// agent of the same user.

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A message between a program and the agent that keeps keys.
 ///

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// What a program asks the agent for.
 package enum AgentRequest: Sendable {

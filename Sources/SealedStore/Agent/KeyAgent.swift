@@ -1,5 +1,5 @@
 import Glibc
-package import SessionToolsBase
+package import SecretStores
 
 /// The process that keeps keys for its user's programs, as they see it: `session-tools agent`,
 /// which `session-tools unlock` starts.

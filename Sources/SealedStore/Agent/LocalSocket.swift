@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-package import SessionToolsBase
+package import SecretStores
 
 /// A local socket, of the agent, of a program that asks it, or of a service, closed when it is
 /// released.

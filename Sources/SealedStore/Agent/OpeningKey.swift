@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 import Synchronization
 
 extension SealedFileStore {

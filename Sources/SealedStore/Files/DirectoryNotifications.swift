@@ -1,5 +1,5 @@
 import Glibc
-package import SessionToolsBase
+package import SecretStores
 
 /// The kernel's notifications about a directory (inotify).
 ///

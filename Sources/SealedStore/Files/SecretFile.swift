@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// A small file with a secret in it, such as a key or a passphrase.
 package enum SecretFile {

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The files of a store.
 enum StoreFile {

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// Sixteen bytes as two little-endian words, the form that compares and hashes fastest.
 package struct Bytes16: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The header of a store: the store key, wrapped in every slot, and the data key, wrapped with it.
 ///

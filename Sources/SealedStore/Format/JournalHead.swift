@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The first 88 bytes of a journal.
 ///

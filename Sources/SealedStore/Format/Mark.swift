@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The commit point of a store: how far its journal counts.
 ///

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The first 72 bytes of a record.
 ///

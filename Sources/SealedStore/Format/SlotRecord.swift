@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// A whole key slot of the header: its head, the commitment and the wrapped key.
 ///

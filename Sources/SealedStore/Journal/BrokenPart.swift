@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The part of a journal between a break and the mark.
 struct BrokenPart {

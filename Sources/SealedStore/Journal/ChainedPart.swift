@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The part of the journal that the chain confirms, from its beginning to the break.
 struct ChainedPart: Sendable {

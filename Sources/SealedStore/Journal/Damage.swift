@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// Damage for which a store cannot be trusted, and which no crash leaves.
 struct Damage: Equatable {

@@ -1,5 +1,5 @@
 import CLinux
-import SessionToolsBase
+import SecretStores
 
 /// A thread that helps the one that starts it, at once and for some milliseconds.
 enum HelperThread {

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A reader that opens many records of a journal, in the order of their places in the file.
 struct ItemReader {

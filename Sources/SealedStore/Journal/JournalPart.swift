@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// Consecutive records of a journal.
 struct JournalPart: Sendable {

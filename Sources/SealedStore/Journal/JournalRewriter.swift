@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A writer of a new journal in one change, for which every record is sealed again.
 ///

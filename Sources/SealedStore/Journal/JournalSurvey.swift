@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A search through every byte of a journal for records that open, whatever the chain says.
 ///

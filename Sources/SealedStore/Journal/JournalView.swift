@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The known state of a journal: the newest record of every item, and how far the journal counts.
 ///

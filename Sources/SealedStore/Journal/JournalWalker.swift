@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A walk over the records of a journal, which checks the chain and unmasks kinds and tags.
 ///

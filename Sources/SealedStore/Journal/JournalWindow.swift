@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A reader of a journal from front to back, through one buffer of at most 256 KiB, however long
 /// the records are.

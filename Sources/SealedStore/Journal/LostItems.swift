@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// What a repair could not keep.
 struct LostItems: Sendable {

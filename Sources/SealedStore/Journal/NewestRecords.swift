@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The newest record of each item in a damaged journal.
 struct NewestRecords {

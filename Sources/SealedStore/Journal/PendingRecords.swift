@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// Records that a walk passed and that are not in the index yet.
 struct PendingRecords {

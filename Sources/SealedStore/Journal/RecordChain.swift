@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A chain of records, whose values each bind a record to all before it.
 struct RecordChain {

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// An opener of single records of one journal.
 struct RecordOpener: Sendable {

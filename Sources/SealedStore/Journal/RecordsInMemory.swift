@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// Records that are sealed and opened as in changes and reads, but without files, for benchmarks.
 package struct RecordsInMemory {

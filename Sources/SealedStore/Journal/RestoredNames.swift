@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The names that a repair gives to records whose values open and whose names do not.
 struct RestoredNames: Sendable {

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The records of a change, sealed into one buffer for the end of the journal, with a new reserve
 /// behind them when they do not fit into the old one.

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The record of an item in memory, sealed as it is in the file, whose value can be opened.
 ///

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// A walk that reads and checks the parts of a long journal on two threads: the caller's and a

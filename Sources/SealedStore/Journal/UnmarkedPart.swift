@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The part of a journal behind its mark.
 ///

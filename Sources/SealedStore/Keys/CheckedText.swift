@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The text of some bytes that are not secret, for people who copy it: a prefix and, in base64url
 /// without padding, `bytes ‖ the first 4 bytes of HASH-16(no key, bytes)`.

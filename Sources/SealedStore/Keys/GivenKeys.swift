@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The keys of some sources for the slots of a header, fetched before they are needed.
 package struct GivenKeys {

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// Wrapping and unwrapping of the two random keys in a header.
 extension Header {

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// A file of exactly 32 bytes, with mode 0600 and owned by the user.
 ///

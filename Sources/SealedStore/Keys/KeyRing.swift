@@ -1,5 +1,5 @@
 import Foundation
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// The keys of an open store, in one guarded allocation.

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// Something that can open a key slot: a key file, a passphrase, a service that keeps keys.
 ///

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// Wrapping and unwrapping of the random keys in a header, bound to its format and its store.
 package struct KeyWrapping: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-package import SessionToolsBase
+package import SecretStores
 
 /// The cost of a new passphrase slot when the caller does not choose one.
 package struct MeasuredCost: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-public import SessionToolsBase
+public import SecretStores
 
 /// A passphrase that a person knows.
 ///

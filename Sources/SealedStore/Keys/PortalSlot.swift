@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// What the slot of a sandboxed app says: how the slot's key is computed from the secret that the
 /// desktop's portal keeps for the app.

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The source of nonces, keys and identifiers.
 ///

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// A key of 32 bytes that the program supplies.
 public struct RawKey: KeySource {

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// The holder of a ``RecipientKey``, to whom a store is sealed by the public key alone: a
 /// colleague, or a key that is kept offline for the day when all others are lost.

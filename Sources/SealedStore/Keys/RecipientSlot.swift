@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// What the slot of a recipient says: a random key, sealed for the recipient's public key.
 ///

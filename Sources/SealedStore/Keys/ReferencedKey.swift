@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The key that the reference of a slot stands for.
 package enum ReferencedKey: Hashable, Sendable {

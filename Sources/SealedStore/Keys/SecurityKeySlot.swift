@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// What the slot of a security key (FIDO2) says: which credential of the key answers, and to what.
 ///

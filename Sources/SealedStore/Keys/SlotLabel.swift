@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The label in a reference: up to 64 bytes of UTF-8, for people, which anyone who can read the
 /// header may read.

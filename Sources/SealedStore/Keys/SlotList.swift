@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The key slots of a header while they are changed, with the checks that keep a store openable.
 package struct SlotList {

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 extension StoreProtection {
   /// Returns the protection of a sealed store that opens with some slots; the weakest determines

@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The search for the key slot that a source opens, one slot after the other.
 package struct SlotSearch {

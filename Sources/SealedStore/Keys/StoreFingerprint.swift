@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// A value that distinguishes a store from every other one, and that only a holder of its keys can
 /// compute.

@@ -1,5 +1,5 @@
 import Foundation
-public import SessionToolsBase
+public import SecretStores
 
 /// A credential of exactly 32 bytes that systemd hands to a service
 /// (`LoadCredentialEncrypted=NAME`), found in `$CREDENTIALS_DIRECTORY`.

@@ -1,5 +1,5 @@
 import CSodium
-package import SessionToolsBase
+package import SecretStores
 
 /// Memory for keys: between guard pages, kept out of swap and core dumps where the system allows
 /// it, and wiped when it is released.

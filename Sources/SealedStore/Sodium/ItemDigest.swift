@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// A keyed hash of an item's name and value.
 ///

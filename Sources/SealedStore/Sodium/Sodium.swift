@@ -1,5 +1,5 @@
 import CSodium
-package import SessionToolsBase
+package import SecretStores
 
 /// A thin, total wrapper around libsodium.
 ///

@@ -1,5 +1,5 @@
 import Dispatch
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 extension SealedFileStore {

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedFileStore {
   /// Makes a new, empty store with one key slot, durable when this returns.

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The header and its copy on disk.
 struct HeaderFiles {

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The keys of a store as they were when reading began, in the order of their records' places.
 ///

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedFileStore: PlacedStore {
   /// The number of bytes of the journal from which on an excerpt gets no further values.

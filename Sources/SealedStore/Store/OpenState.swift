@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The state of an unlocked store: its keys, its header, its mark, and its journal up to where it
 /// counted at the last look.

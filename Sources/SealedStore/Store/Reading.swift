@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 extension SealedFileStore {
   /// Reads one value; `nil` when there is no such item.

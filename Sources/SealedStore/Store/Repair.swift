@@ -1,5 +1,5 @@
 import Foundation
-public import SessionToolsBase
+public import SecretStores
 
 /// The result of a repair.
 public struct RepairReport: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 extension SealedFileStore {

@@ -1,5 +1,5 @@
 public import Dispatch
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 /// A store in one directory, whose items are sealed with XChaCha20-Poly1305, and whose changes are
@@ -82,8 +82,8 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
   ) throws(StoreError) {
     path = directory.path
     self.directory = directory
-    let isWatched = options.onNotice != nil || SessionEvent.isObserved
-    let options = options.tellingObserver(of: directory.path)
+    let isWatched = options.onNotice != nil || StoreReport.isObserved
+    let options = options.reporting(as: directory.path)
     self.options = options
     self.environment = environment
     loader = StoreLoader(directory, options, environment)

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// Settling of the part behind the mark: whole changes count from then on, and the remains of an
 /// interrupted one are dropped permanently.

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 extension KeyFile {
   /// Returns the default key file of a store:

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// A record of how far a store was written, to be kept where no one who can write the store's files
 /// can write.

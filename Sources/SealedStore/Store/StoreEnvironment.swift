@@ -1,4 +1,4 @@
-package import SessionToolsBase
+package import SecretStores
 
 /// The environment of a store: the file system, randomness and time.
 package struct StoreEnvironment: Sendable {

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A loader that reads a store from its directory.
 ///

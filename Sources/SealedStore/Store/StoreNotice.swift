@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// A notice of something that a store repaired or found, which its owner may want to know.
 ///
@@ -71,12 +71,12 @@ extension StoreNotice: CustomStringConvertible {
 }
 
 extension SealedFileStore.Options {
-  /// Returns the same options, with notices that also reach ``SessionEvent/observer``.
-  func tellingObserver(of path: String) -> Self {
+  /// Returns the same options, with notices that also reach the process's observer.
+  func reporting(as path: String) -> Self {
     var options = self
     options.onNotice = { [onNotice] notice in
       onNotice?(notice)
-      SessionEvent.tell(.storeNotice(store: path, "\(notice)"))
+      StoreReport.report(.notice(store: path, "\(notice)"))
     }
     return options
   }

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// The search for the keys of a store, by the means of its caller.
 enum StoreUnlocking {

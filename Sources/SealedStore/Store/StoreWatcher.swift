@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-public import SessionToolsBase
+public import SecretStores
 import Synchronization
 
 extension SealedFileStore {

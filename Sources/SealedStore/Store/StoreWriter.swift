@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// The only writer of a store, while its lock is held.

@@ -1,4 +1,4 @@
-public import SessionToolsBase
+public import SecretStores
 
 /// The result of verifying a store.
 ///

@@ -1,6 +1,6 @@
 import CFIDO2
 import Foundation
-import SessionToolsBase
+import SecretStores
 
 /// A security key that is plugged in, open; only this file and that of ``FIDOError`` call libfido2.
 ///

@@ -1,5 +1,5 @@
 import Dispatch
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// Whether what a security key is asked for was cancelled, and the keys that wait for a person.

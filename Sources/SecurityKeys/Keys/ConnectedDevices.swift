@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 extension FIDODevice {
   /// Opens all security keys that are plugged in.

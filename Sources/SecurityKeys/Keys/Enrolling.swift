@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 extension SecurityKey {
   /// Makes a slot for the security key that is plugged in.

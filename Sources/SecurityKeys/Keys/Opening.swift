@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 extension SecurityKey {
   /// Computes the key of a slot with the security key that made it.

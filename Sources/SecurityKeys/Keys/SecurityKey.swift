@@ -1,5 +1,5 @@
 public import SealedStore
-public import SessionToolsBase
+public import SecretStores
 
 /// A key slot that a security key (FIDO2) opens, by a touch and, unless the slot was made
 /// otherwise, its PIN or its own fingerprint reader.

@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 
 extension StoreError {
   /// Converts an error of libfido2.

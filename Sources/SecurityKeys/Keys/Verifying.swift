@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// What a person shows a security key, while it is asked for one slot.
 struct Verifying {

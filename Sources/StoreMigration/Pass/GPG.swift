@@ -1,5 +1,5 @@
 import Foundation
-import SessionToolsBase
+import SecretStores
 
 /// `gpg`, run as `pass` runs it: the same program, options and environment.
 struct GPG: Sendable {

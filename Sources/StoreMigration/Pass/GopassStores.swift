@@ -1,5 +1,5 @@
 import Foundation
-import SessionToolsBase
+import SecretStores
 
 /// The stores that gopass knows: its root, and others that it shows below names in it.
 ///

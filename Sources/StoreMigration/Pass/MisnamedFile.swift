@@ -1,5 +1,5 @@
 import Foundation
-import SessionToolsBase
+import SecretStores
 
 /// A file or directory whose name is not UTF-8, so that no item can be named after it.
 struct MisnamedFile {

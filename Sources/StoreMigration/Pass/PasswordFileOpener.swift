@@ -1,5 +1,5 @@
 import SealedStore
-import SessionToolsBase
+import SecretStores
 import Synchronization
 
 /// What opens the files of `pass`, one after the other, and remembers which keys are of no use.

@@ -1,5 +1,5 @@
 import Foundation
-import SessionToolsBase
+import SecretStores
 
 /// The directory of `pass`, the standard Unix password manager, as the source of a migration.
 ///

@@ -1,4 +1,4 @@
-import SessionToolsBase
+import SecretStores
 
 /// What was seen in a directory in which there is no entry of `pass`: what it may be instead.
 struct PasswordStoreClues {

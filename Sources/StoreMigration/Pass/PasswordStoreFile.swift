@@ -1,5 +1,5 @@
 import Glibc
-import SessionToolsBase
+import SecretStores
 
 /// The files in a directory of `pass` that are no entries.
 enum PasswordStoreFile {

@@ -1,5 +1,5 @@
 import Glibc
-import SessionToolsBase
+import SecretStores
 
 /// The walk through a directory of `pass`, which sorts what is in it: entries, files of `pass`
 /// itself, and what no migration copies.

@@ -3,7 +3,7 @@ import Foundation
 package import SealedStore
 package import SecurityKeys
 package import SessionTools
-package import SessionToolsBase
+import SessionToolsBase
 
 /// A key or passphrase as it is named on the command line.
 package enum KeyArgument {

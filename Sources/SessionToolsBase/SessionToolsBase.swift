@@ -1,0 +1,2 @@
+@_exported public import SecretStores
+@_exported public import Sessions

@@ -1,0 +1,67 @@
+import SecretStores
+/// The accounts in a namespace of a store, and which of them is the current one.
+///
+/// There is no list apart from the items: an account exists when it has an item.
+struct AccountBook: Sendable {
+  let store: any SecretStore
+  let namespace: StoreNamespace
+  /// The identifier under which each account's user is stored.
+  let userIdentifier: String
+
+  /// The key under which the current account's name is stored.
+  private var currentKey: StoreKey {
+    get throws(StoreError) { try StoreKey("current-account", in: namespace) }
+  }
+
+  func accounts() throws(StoreError) -> [AccountIdentifier] {
+    Set(try store.keys(in: namespace).compactMap(AccountIdentifier.init(owning:))).sorted()
+  }
+
+  func current() throws(StoreError) -> AccountIdentifier? {
+    guard let value = try store.value(for: try currentKey) else { return nil }
+    guard let text = String(validating: value.copyBytes(), as: UTF8.self),
+      let account = try? AccountIdentifier(text)
+    else {
+      throw StoreError(
+        .corrupt, store: "\(try currentKey)",
+        reason: "the stored account identifier is not valid",
+        remedy: "Make an account the current one again")
+    }
+    // Another process may just have removed it.
+    return try isThere(account) ? account : nil
+  }
+
+  /// Returns whether an account has items.
+  func isThere(_ account: AccountIdentifier) throws(StoreError) -> Bool {
+    // Usually it has a user: listing all names for each account would take quadratic time.
+    if try store.contains(try account.key(userIdentifier, in: namespace)) { return true }
+    return try accounts().contains(account)
+  }
+
+  func makeCurrent(_ account: AccountIdentifier) throws(StoreError) {
+    try store.put(SecretBytes(utf8: account.text), for: try currentKey)
+  }
+
+  /// Clears the current account, if it is this one.
+  func forget(_ account: AccountIdentifier) throws(StoreError) {
+    let key = try currentKey
+    guard let value = try store.value(for: key), value == SecretBytes(utf8: account.text) else {
+      return
+    }
+    try store.remove(key)
+  }
+
+  /// Returns the keys of all of an account's items.
+  func keys(of account: AccountIdentifier) throws(StoreError) -> [StoreKey] {
+    try store.keys(in: namespace).filter { AccountIdentifier(owning: $0) == account }
+  }
+
+  /// Returns whether an account's items, or the current account, may have changed.
+  func isAbout(_ event: StoreEvent) -> Bool {
+    guard case .changed(let keys) = event else { return true }
+    let currentKey = try? currentKey
+    return keys.contains { key in
+      key.namespace == namespace && (key == currentKey || AccountIdentifier(owning: key) != nil)
+    }
+  }
+}

@@ -1,0 +1,239 @@
+public import SecretStores
+import Foundation
+import Synchronization
+
+/// Several users of one program, each with a session, one of whom is the current user.
+///
+/// ```swift
+/// let accounts = try UserAccounts<User>(container: container)
+/// try await accounts.signIn(user, as: AccountIdentifier(user.subject))
+/// let session = try await accounts.currentSession()
+/// ```
+///
+/// Every item belongs to an account by its name in the store, so that one user's items can never be
+/// read as another's. Use a namespace that has no other items.
+public final class UserAccounts<User: Codable>: Sendable {
+  /// The container of the users, without an account.
+  public let container: StoreContainer<User>
+  /// The identifier under which each account's user is stored.
+  public let storageIdentifier: String
+  private let notificationPoster: (any NotificationPosting)?
+  private let refresher: SessionRefresher<User>?
+  private let sessions = Mutex<[AccountIdentifier: UserSession<User>]>([:])
+  private let book: AccountBook
+
+  /// Describes where the accounts are stored; reads nothing.
+  ///
+  /// - Parameters:
+  ///   - container: The container of the users.
+  ///   - storageIdentifier: The identifier under which each account's user is stored.
+  ///   - notificationPoster: The poster of notifications for all sessions.
+  ///   - refresher: How and when users are refreshed; `nil` when they are not.
+  /// - Throws: `invalidName`.
+  public init(
+    container: some StoreBackedContainer<User>, storageIdentifier: String = "user",
+    notificationPoster: (any NotificationPosting)? = nil,
+    refresher: SessionRefresher<User>? = nil
+  ) throws(StoreError) {
+    self.container = try container.storeContainer()
+    self.storageIdentifier = storageIdentifier
+    self.notificationPoster = notificationPoster
+    self.refresher = refresher
+    book = AccountBook(
+      store: self.container.store, namespace: self.container.namespace,
+      userIdentifier: storageIdentifier)
+  }
+
+  // MARK: - Finding accounts
+
+  // There are no blocking twins: at the top level of `main.swift`, Swift picks the blocking one of
+  // two functions of the same name, even if the call says `await`.
+
+  /// Returns the accounts that have items, in ascending order.
+  ///
+  /// - Throws: As `SecretStore.keys(in:)`.
+  public func all() async throws -> [AccountIdentifier] {
+    let book = book
+    return try await queues.next.blocking { try book.accounts() }
+  }
+
+  /// Returns the current account, if there is one.
+  ///
+  /// - Throws: As `SecretStore.value(for:)`.
+  public func current() async throws -> AccountIdentifier? {
+    let book = book
+    return try await queues.next.blocking { try book.current() }
+  }
+
+  /// Returns the session of an account, whether or not its user is signed in: the same object each
+  /// time.
+  public func session(of account: AccountIdentifier) -> UserSession<User> {
+    sessions.withLock { sessions in
+      if let session = sessions[account] { return session }
+      let session = makeSession(of: account)
+      sessions[account] = session
+      return session
+    }
+  }
+
+  /// Returns the session of the current account, if there is one.
+  ///
+  /// - Throws: As `current()`.
+  public func currentSession() async throws -> UserSession<User>? {
+    try await current().map(session(of:))
+  }
+
+  private func makeSession(of account: AccountIdentifier) -> UserSession<User> {
+    let container = container.items(of: account)
+    guard let refresher else {
+      return UserSession(
+        container: container, storageIdentifier: storageIdentifier,
+        notificationPoster: notificationPoster)
+    }
+    return UserSession(
+      container: container, storageIdentifier: storageIdentifier,
+      notificationPoster: notificationPoster, refresher: refresher)
+  }
+
+  // MARK: - Changing
+
+  /// Signs a user in, and makes the account the current one.
+  ///
+  /// The user is stored first, then the current account. When this throws, the user may be signed
+  /// in and not current.
+  ///
+  /// - Throws: As ``UserSession/logIn(_:)``.
+  public func signIn(_ user: sending User, as account: AccountIdentifier) async throws {
+    try await session(of: account).logIn(user)
+    let book = book
+    try await queues.next.blocking { try book.makeCurrent(account) }
+  }
+
+  /// Signs many users in as one change of the store, such as when users are imported into a
+  /// service.
+  ///
+  /// Each user is signed in as by ``signIn(_:as:)``: sessions and streams see the change, a refresh
+  /// of the account that is under way does not replace the new user, and a notification is posted.
+  /// The notifications come in ascending order of the accounts, after all users are stored. The
+  /// current account stays the same.
+  ///
+  /// All users are stored or none, where `StoreTraits.isAtomic` holds. Other stores store one
+  /// user after the other, and throw `outcomeUnknown` when they stored only some.
+  ///
+  /// Blocks no thread of the cooperative pool. Until all users are stored, other changes of these
+  /// accounts wait, in all processes where `StoreTraits.excludesOtherProcesses` holds. Calls that
+  /// have accounts in common wait for each other, but never deadlock.
+  ///
+  /// - Parameter users: The users by their accounts, up to 10,000.
+  /// - Throws: `valueTooLarge` when there are more users, or more bytes than the store accepts in
+  ///   one change; `unencodable` or `invalidName`; `timedOut` when others changed these accounts
+  ///   for 5 s; `cancelled`; and as `SecretStore.apply(_:)`. No notification is then posted.
+  public func signIn(_ users: [AccountIdentifier: User]) async throws {
+    let largestCount = 10_000
+    guard users.count <= largestCount else {
+      throw StoreError(
+        .valueTooLarge, store: "accounts",
+        reason: "one change would sign in \(users.count) users",
+        remedy: "Sign in at most \(largestCount) users at a time")
+    }
+    let users = users.sorted { $0.key < $1.key }
+    let items = try users.map {
+      try ItemAddress(storageIdentifier, in: container.items(of: $0.key))
+    }
+    let changes = try changes(storing: users.map { $0.value }, in: items)
+    let sessions = users.map { session(of: $0.key) }
+    var before: [(state: SharedSessionState, unsavedCount: Int)] = []
+    var replaced: [UserIdentifier?] = []
+    for session in sessions {
+      let state = try await session.sharedState()
+      before.append((state, state.unsavedCount))
+      replaced.append(await session.storedUserIdentifier())
+    }
+    try await ItemAddress.make(changes, of: items)
+    // Before the first notification: an observer may ask any of the sessions.
+    for (state, unsavedCount) in before {
+      state.reason = .unknown
+      state.forgetRefresh(ofFirst: unsavedCount, in: state)
+    }
+    for (position, session) in sessions.enumerated() {
+      session.announceLogIn(
+        UserIdentifier(of: users[position].value), replacing: replaced[position])
+    }
+  }
+
+  private func changes(
+    storing users: [User], in items: [ItemAddress]
+  ) throws(StoreError) -> [StoreChange] {
+    let encoder = JSONEncoder()
+    var changes: [StoreChange] = []
+    for (user, item) in zip(users, items) {
+      let bytes = try container.coding.bytes(of: user, for: item.key, encoder: encoder)
+      changes.append(.put(bytes, for: item.key))
+    }
+    return changes
+  }
+
+  /// Makes an existing account the current one.
+  ///
+  /// - Throws: `notSignedIn` when it has no items; otherwise as `SecretStore.apply(_:)`.
+  public func makeCurrent(_ account: AccountIdentifier) async throws {
+    let (book, session) = (book, storageIdentifier)
+    try await queues.next.blocking {
+      guard try book.isThere(account) else {
+        throw SessionError(
+          .notSignedIn, session: session, "there is no account \(account)")
+      }
+      try book.makeCurrent(account)
+    }
+  }
+
+  /// Signs an account's user out and removes all of its items; an absent account is not an error.
+  ///
+  /// If it was the current account, there is no current account afterwards. If this is interrupted,
+  /// the account still exists with its remaining items. Nothing is sent to a server.
+  ///
+  /// - Throws: As `SecretStore.keys(in:)` and `SecretStore.apply(_:)`.
+  public func remove(_ account: AccountIdentifier) async throws {
+    let book = book
+    try await queues.next.blocking { try book.forget(account) }
+    let session = session(of: account)
+    if try await session.containsItem() { try await session.logOut() }
+    let container = container.items(of: account)
+    let keys = try await queues.next.blocking { try book.keys(of: account) }
+    for key in keys {
+      try await ItemAddress(key, in: container.store).make(.remove(key))
+    }
+    sessions.withLock { $0[account] = nil }
+  }
+
+  /// The current account, and again whenever it has changed, in any process that the store sees.
+  ///
+  /// While the store cannot be read, the stream stays as it is. Each access makes a new stream,
+  /// which ends with its task or with the store's own stream.
+  public var currentAccounts: AsyncStream<AccountIdentifier?> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: AccountIdentifier?.self, bufferingPolicy: .bufferingNewest(1))
+    let events = container.store.changes()
+    let book = book
+    let reading = Task {
+      var told: AccountIdentifier??
+      func tell() async {
+        do {
+          let now = try await queues.next.blocking { try book.current() }
+          if told == .some(now) { return }
+          told = now
+          continuation.yield(now)
+        } catch {
+          // A caller that reads the current account gets the error.
+        }
+      }
+      await tell()
+      for await event in events where book.isAbout(event) { await tell() }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in reading.cancel() }
+    return stream
+  }
+}
+
+private let queues = BlockingQueues("session-tools.accounts", count: 2)

@@ -1,0 +1,81 @@
+import SecretStores
+/// The items must be Sendable, because the reading task keeps the last one to compare with the
+/// next.
+extension Session where T: Sendable {
+  /// The current state, followed by the state after every change.
+  ///
+  /// ```swift
+  /// for await state in session.states {
+  ///   render(state)
+  /// }
+  /// ```
+  ///
+  /// Changes by other processes are included where the container's store sees them. While the state
+  /// is `unavailable` it is polled with growing pauses of up to 15 s, so that the unlocking of a
+  /// store that cannot report it is also noticed. A listener that falls behind gets the newest
+  /// state and misses those between, so that at most one unread item is held in memory; the same
+  /// state is not sent twice in a row where items are `Equatable`. Each access makes a new stream,
+  /// which keeps the session alive and ends when its task is cancelled or the container's stream
+  /// ends.
+  public var states: AsyncStream<SessionState<T>> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: SessionState<T>.self, bufferingPolicy: .bufferingNewest(1))
+    // Requested before the first read, so that no change falls between the two.
+    let changes = container.itemChanges(forIdentifier: storageIdentifier)
+    let clock = refresher?.clock ?? SystemSessionClock()
+    let reading = Task {
+      let (occasions, occasion) = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      let relaying = Task {
+        for await _ in changes { occasion.yield() }
+        occasion.finish()
+      }
+      defer { relaying.cancel() }
+      var told = await self.currentState()
+      continuation.yield(told)
+      var recheck = Recheck(occasion, clock: clock)
+      recheck.plan(after: told)
+      for await _ in occasions {
+        let state = await self.currentState()
+        recheck.plan(after: state)
+        if state.tellsTheSame(as: told) { continue }
+        told = state
+        continuation.yield(state)
+      }
+      recheck.cancel()
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in reading.cancel() }
+    return stream
+  }
+}
+
+/// A poll of an unavailable state, with growing pauses.
+private struct Recheck {
+  private static let first = Duration.seconds(1)
+  private static let longest = Duration.seconds(15)
+
+  private let occasion: AsyncStream<Void>.Continuation
+  private let clock: any SessionClock
+  private var pause = Self.first
+  private var timer: Task<Void, Never>?
+
+  init(_ occasion: AsyncStream<Void>.Continuation, clock: any SessionClock) {
+    self.occasion = occasion
+    self.clock = clock
+  }
+
+  mutating func plan(after state: SessionState<some Any>) {
+    cancel()
+    guard case .unavailable = state else {
+      pause = Self.first
+      return
+    }
+    timer = clock.after(pause) { [occasion] in occasion.yield() }
+    pause = min(pause * 2, Self.longest)
+  }
+
+  func cancel() {
+    timer?.cancel()
+  }
+}

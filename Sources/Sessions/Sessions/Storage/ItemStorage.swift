@@ -1,0 +1,76 @@
+import SecretStores
+import Foundation
+
+/// Where a session's item is kept, and every way to read and change it there.
+protocol ItemStorage<Item>: Sendable {
+  associatedtype Item: Codable
+
+  /// The same, if the item is in a store.
+  var inStore: StoreItemStorage<Item>? { get }
+
+  /// Joins the state that all sessions of the item share, as far as they are known to be of one
+  /// item; the state is final when nothing can show later that it is another one.
+  func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool)
+
+  // MARK: What anyone asks for
+
+  /// Returns whether there is an item.
+  func contains() throws -> Bool
+  /// Returns whether there is an item.
+  func contains() async throws -> Bool
+
+  /// Reads the item.
+  func load() throws -> Item?
+  /// Reads the item.
+  func load() async throws -> sending Item?
+
+  /// Stores an item while no refresh, in any process, is about to store its own.
+  func store(_ item: Item) throws
+  /// Stores an item while no refresh, in any process, is about to store its own.
+  func store(_ item: sending Item) async throws
+
+  /// Removes the item while no refresh, in any process, is about to store its own.
+  func remove() throws
+  /// Removes the item while no refresh, in any process, is about to store its own.
+  func remove() async throws
+
+  // MARK: What a refresh asks for
+
+  /// Reads the item as it is stored now.
+  func snapshot() async throws -> ItemSnapshot<Item>?
+
+  /// Runs a closure while no one else refreshes the item, with the item as it is stored then, or
+  /// the error of reading it.
+  ///
+  /// It does not wait for a user to authenticate, because others wait for the refresh.
+  func whileRefreshing<Value>(
+    timeout: Duration,
+    _ body: (Result<ItemSnapshot<Item>?, any Error>) async throws -> Value
+  ) async throws -> Value
+
+  /// The item's store, if its exclusive access may end before its closure does.
+  var leasingStore: (any LeasingStore)? { get }
+
+  /// Prepares to store an item in the place of a version, if that is still stored.
+  func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit
+
+  /// Removes the item if it is still stored.
+  func remove(_ version: ItemVersion) async throws -> ChangeOutcome
+}
+
+/// An item as it was stored when it was read.
+struct ItemSnapshot<Item> {
+  let item: Item
+  let version: ItemVersion
+  /// Its bytes, if they are known.
+  var bytes: SecretBytes?
+}
+
+/// An item that is ready to be stored, once or repeatedly.
+protocol ItemCommit: Sendable {
+  /// The item's bytes, if they are known.
+  var bytes: SecretBytes? { get }
+
+  /// Stores it, unless the item that it replaces is no longer stored.
+  func callAsFunction() async throws -> ChangeOutcome
+}

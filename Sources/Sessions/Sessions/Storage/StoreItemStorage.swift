@@ -1,0 +1,105 @@
+import SecretStores
+import Foundation
+
+/// An item in a store, which is refreshed once among all processes.
+struct StoreItemStorage<Item: Codable>: ItemStorage {
+  let address: ItemAddress
+  let coding: ItemCoding<Item>
+  let encoder: JSONEncoder
+  let decoder: JSONDecoder
+
+  private struct Commit: ItemCommit {
+    let address: ItemAddress
+    let encoded: SecretBytes
+    let replaced: ItemVersion
+
+    var bytes: SecretBytes? { encoded }
+
+    func callAsFunction() async throws -> ChangeOutcome {
+      // The new item itself may be replaced, too: a store that did not know whether it made this
+      // change may have made it.
+      try await address.apply(
+        .put(encoded, for: address.key), ifStored: [replaced, ItemVersion(encoded)])
+    }
+  }
+
+  var inStore: StoreItemStorage? { self }
+
+  func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool) {
+    let store = store.innermost
+    // A store that cannot tell now is asked again the next time.
+    if let identity = try? (store as? any PlacedStore)?.place() ?? store.identity() {
+      return (SharedStateMembership(.store(identity, key)), true)
+    }
+    return (SharedStateMembership(store.object.map { .object($0, key) }), false)
+  }
+
+  private var store: any SecretStore { address.store }
+  private var key: StoreKey { address.key }
+
+  private func bytes(of item: Item) throws(StoreError) -> SecretBytes {
+    try coding.bytes(of: item, for: key, encoder: encoder)
+  }
+
+  private func item(from bytes: SecretBytes) throws(StoreError) -> Item {
+    try coding.item(from: bytes, for: key, decoder: decoder)
+  }
+
+  func contains() throws -> Bool { try store.contains(key) }
+
+  func contains() async throws -> Bool { try await store.contains(key) }
+
+  func load() throws -> Item? { try store.value(for: key).map(item(from:)) }
+
+  func load() async throws -> sending Item? {
+    guard let bytes = try await store.value(for: key) else { return nil }
+    return try coding.item(from: bytes, for: key, decoder: decoder)
+  }
+
+  func store(_ new: Item) throws {
+    try address.make(.put(try bytes(of: new), for: key))
+  }
+
+  func store(_ new: sending Item) async throws {
+    try await address.make(.put(try bytes(of: new), for: key))
+  }
+
+  func remove() throws { try address.make(.remove(key)) }
+
+  func remove() async throws { try await address.make(.remove(key)) }
+
+  func snapshot() async throws -> ItemSnapshot<Item>? {
+    try await store.value(for: key).map(snapshot(of:))
+  }
+
+  func snapshot(of bytes: SecretBytes) throws -> ItemSnapshot<Item> {
+    ItemSnapshot(item: try item(from: bytes), version: ItemVersion(bytes), bytes: bytes)
+  }
+
+  func whileRefreshing<Value>(
+    timeout: Duration,
+    _ body: (Result<ItemSnapshot<Item>?, any Error>) async throws -> Value
+  ) async throws -> Value {
+    // Behind a gate the item is read through the gate.
+    if let leasing = store as? any LeasingStore {
+      return try await leasing.withExclusiveAccess(
+        to: key.refreshLock, timeout: timeout, reading: key
+      ) { bytes in
+        try await body(Result { try bytes.map(snapshot(of:)) })
+      }
+    }
+    return try await store.withExclusiveAccess(to: key.refreshLock, timeout: timeout) {
+      try await body(await unattendedResult())
+    }
+  }
+
+  var leasingStore: (any LeasingStore)? { store.innermost as? any LeasingStore }
+
+  func commit(_ new: Item, replacing version: ItemVersion) throws -> any ItemCommit {
+    Commit(address: address, encoded: try bytes(of: new), replaced: version)
+  }
+
+  func remove(_ version: ItemVersion) async throws -> ChangeOutcome {
+    try await address.apply(.remove(key), ifStored: [version])
+  }
+}
