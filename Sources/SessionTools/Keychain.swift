@@ -87,12 +87,10 @@ final class Keychain: BlockingConditionalStore, PlacedStore {
   func apply(
     _ changes: [StoreChange], if condition: ItemCondition
   ) throws(StoreError) -> ChangeOutcome {
-    let absent: ItemVersion? = nil
-    let outcomeWithoutStore = condition.outcome(whenStored: absent)
-    let store =
-      try outcomeWithoutStore == .made ? storeToChange(by: changes) : existing()
+    let outcome = condition.outcomeWithoutItem
+    let store = try outcome == .made ? storeToChange(by: changes) : existing()
     // Another process may have made the keychain meanwhile, and the item: the store compares.
-    return try store?.apply(changes, if: condition) ?? outcomeWithoutStore
+    return try store?.apply(changes, if: condition) ?? outcome
   }
 
   /// Returns the store for changes; `nil` if it does not exist and they store nothing.

@@ -127,7 +127,7 @@ extension StoreWriter {
     guard let condition = request.condition else { return .made }
     switch accepted.last(where: { $0.key == condition.key }) {
     case .put(let value, _): return condition.outcome(whenStored: value)
-    case .remove: return condition.outcome(whenStored: SecretBytes?.none)
+    case .remove: return condition.outcomeWithoutItem
     case nil: return condition.outcome(whenStored: try store.preparedValue(for: condition.key))
     }
   }

@@ -57,14 +57,16 @@ package struct ItemCondition: Sendable {
 
   /// Returns the outcome of a change that depends on what is stored: `made` when it is to be made.
   package func outcome(whenStored value: SecretBytes?) -> ChangeOutcome {
-    outcome(whenStored: value.map { ItemVersion($0) })
+    value.map { outcome(whenStored: ItemVersion($0)) } ?? outcomeWithoutItem
   }
 
   /// Returns the outcome of a change that depends on what is stored: `made` when it is to be made.
-  package func outcome(whenStored version: ItemVersion?) -> ChangeOutcome {
-    guard let version else { return versions == nil ? .made : .noItem }
-    return versions?.contains(version) == true ? .made : .otherItem
+  package func outcome(whenStored version: ItemVersion) -> ChangeOutcome {
+    versions?.contains(version) == true ? .made : .otherItem
   }
+
+  /// The outcome of the change when nothing is stored.
+  package var outcomeWithoutItem: ChangeOutcome { versions == nil ? .made : .noItem }
 }
 
 /// The outcome of a change that depends on the stored item.

@@ -120,14 +120,16 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// All users are stored or none, where `StoreTraits.isAtomic` holds. Other stores store one
   /// user after the other, and throw `outcomeUnknown` when they stored only some.
   ///
-  /// Blocks no thread of the cooperative pool. Until all users are stored, other changes of these
-  /// accounts wait, in all processes where `StoreTraits.excludesOtherProcesses` holds. Calls that
-  /// have accounts in common wait for each other, but never deadlock.
+  /// Blocks no thread of the cooperative pool. Stores of this package make the change in one step,
+  /// except the Secret Service. There, and in stores of others, other changes of these accounts
+  /// wait until all users are stored, in all processes where `StoreTraits.excludesOtherProcesses`
+  /// holds; calls that have accounts in common wait for each other, but never deadlock.
   ///
   /// - Parameter users: The users by their accounts, up to 10,000.
   /// - Throws: `valueTooLarge` when there are more users, or more bytes than the store accepts in
   ///   one change; `unencodable` or `invalidName`; `timedOut` when others changed these accounts
-  ///   for 5 s; `cancelled`; and as `SecretStore.apply(_:)`. No notification is then posted.
+  ///   for 5 s, where changes wait; `cancelled`; and as `SecretStore.apply(_:)`. No notification is
+  ///   then posted.
   public func signIn(_ users: [AccountIdentifier: User]) async throws {
     let largestCount = 10_000
     guard users.count <= largestCount else {

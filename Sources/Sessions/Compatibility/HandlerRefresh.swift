@@ -33,6 +33,8 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     let time = ObservedTime()
     return try await storage.whileRefreshing(timeout: refresher.policy.longestExclusion) { stored in
       tellWait(time)
+      // Behind a locked gate nothing is known.
+      if case .failure(let error) = stored, StoreError.Code.locked ~= error { throw error }
       // An unreadable item may be repaired by the handler.
       guard case .success(let snapshot) = stored else { return try await call() }
       // The user has signed out meanwhile.

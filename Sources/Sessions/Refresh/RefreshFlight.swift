@@ -61,7 +61,7 @@ final class RefreshFlight: Sendable {
     state.withLock { $0.isStoring = true }
   }
 
-  /// Records that the refresh has stored the new item.
+  /// Records that the refresh has stored the item that it ends with.
   func endStoring(_ bytes: SecretBytes?) {
     state.withLock { $0.stored = bytes }
   }
@@ -139,6 +139,8 @@ final class RefreshFlight: Sendable {
 struct RefreshedItem: Sendable {
   /// Whether the item is a new one.
   let isNew: Bool
+  /// Whether the waiter joined a refresh that another one had begun.
+  var wasJoined = false
   /// The stored item; `nil` when it must be read.
   let bytes: SecretBytes?
 }

@@ -186,6 +186,7 @@ struct SessionRefresh<Item: Codable> {
     try await recordingFailure(of: snapshot) {
       guard let stored = try await save(item, over: snapshot) else { return .again(after: .zero) }
       recordIssue(of: item, stored.bytes)
+      flight?.endStoring(stored.bytes)
       return .ended(.isNew(session, stored.user))
     }
   }
@@ -210,7 +211,6 @@ struct SessionRefresh<Item: Codable> {
     flight?.beginStoring()
     let stored = try await store(refreshed)
     shared.unsaved = nil
-    if let stored { flight?.endStoring(stored.bytes) }
     return stored
   }
 

@@ -48,21 +48,23 @@ final class SharedSessionState: Sendable {
   ///   - refresh: The refresh to begin if no refresh is under way.
   ///   - reader: The store object that the new item is stored in; `nil` where it is not handed
   ///     over to waiters.
-  /// - Returns: The refresh under way, to be waited for.
-  func flight(_ refresh: any RefreshWork, reader: ObjectIdentifier?) -> RefreshFlight {
+  /// - Returns: The refresh under way, to be waited for, and whether this one was begun.
+  func flight(
+    _ refresh: any RefreshWork, reader: ObjectIdentifier?
+  ) -> (RefreshFlight, isNew: Bool) {
     let (flight, isNew) = state.withLock { state in
       if let flight = state.flights[refresh.owner] { return (flight, false) }
       let flight = RefreshFlight(reader: reader)
       state.flights[refresh.owner] = flight
       return (flight, true)
     }
-    guard isNew else { return flight }
+    guard isNew else { return (flight, false) }
     // Another refresh waits for this one through its handler, and holds a slot: such refreshes
     // could hold all slots.
     let around = RefreshFlight.around.filter { !$0.isEnded }
     guard around.isEmpty else {
       begin(flight, refresh, around: around, in: nil)
-      return flight
+      return (flight, true)
     }
     RefreshSlots.shared.take(of: refresh.largestConcurrentCount) { slot in
       switch slot {
@@ -70,7 +72,7 @@ final class SharedSessionState: Sendable {
       case .failure: self.end(flight, of: refresh.owner, with: .failure(refresh.endOfProcess))
       }
     }
-    return flight
+    return (flight, true)
   }
 
   private func begin(

@@ -13,9 +13,10 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Where the container is on a store (``StoreBackedContainer``), a change waits for a refresh that
-/// is about to store its item, in any process, and a refresh never replaces an item that was
-/// changed or removed meanwhile: a user who signed out stays signed out.
+/// Where the container is on a store (``StoreBackedContainer``), a refresh in any process never
+/// replaces an item that was changed or removed meanwhile: a user who signed out stays signed out.
+/// Stores of this package compare the item and change it in one step, except the Secret Service.
+/// There, and in stores of others, a change waits for a refresh that is about to store its item.
 ///
 /// Unchecked, because Swift cannot check a class that may be subclassed: all stored properties are
 /// constants of Sendable types. A subclass with state of its own must make the same promise.
@@ -177,7 +178,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// `nil` changes nothing, and in particular removes nothing: use ``deleteItem()`` for that.
   ///
   /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
-  ///   changes of the item take longer than 10 s; `unencodable`. Otherwise the
+  ///   changes of the item take longer than 10 s, where changes wait; `unencodable`. Otherwise the
   ///   container's errors.
   open func updateItem(_ model: T?) throws {
     guard let model else { return }
@@ -189,7 +190,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// Stores an item, replacing the older one: ``updateItem(_:)`` without blocking.
   ///
   /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
-  ///   changes of the item take longer than 10 s; `unencodable`. Otherwise the
+  ///   changes of the item take longer than 10 s, where changes wait; `unencodable`. Otherwise the
   ///   container's errors.
   open func store(_ item: sending T) async throws {
     let shared = try await sharedState()
@@ -200,7 +201,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// Removes the item; an absent item is not an error.
   ///
   /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
-  ///   changes of the item take longer than 10 s. Otherwise the container's
+  ///   changes of the item take longer than 10 s, where changes wait. Otherwise the container's
   ///   errors.
   open func deleteItem() throws {
     // Creates nothing if there is no item; if that is unknown, removes.
@@ -214,7 +215,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// Removes the item: ``deleteItem()`` without blocking.
   ///
   /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
-  ///   changes of the item take longer than 10 s. Otherwise the container's
+  ///   changes of the item take longer than 10 s, where changes wait. Otherwise the container's
   ///   errors.
   open func remove() async throws {
     let isPresent = (try? await containsItem()) ?? true

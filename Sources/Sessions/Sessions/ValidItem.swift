@@ -90,23 +90,26 @@ extension Session {
       guard strategy != .never, shared.unsaved != nil else { throw notSignedIn }
       return try await snapshot(otherThan: nil, shared)
     }
-    let refreshed: RefreshedItem
+    var refreshed: RefreshedItem
+    var snapshot: ItemSnapshot<T>
     do {
       refreshed = try await refreshOnce(.ifNeeded(version), shared)
+      snapshot = try await self.snapshot(refreshed)
+      // A refresh that was joined may have been of the item before this one.
+      if snapshot.version == version, refreshed.wasJoined, refreshed.isNew, refresher != nil {
+        refreshed = try await refreshOnce(.ifNeeded(version), shared)
+        snapshot = try await self.snapshot(refreshed)
+      }
     } catch {
       guard isValid, Self.mayUseItem(after: error), let again = try? await storage().snapshot(),
         Expiry(of: shared, effectiveRefresher).isValid(again.item)
       else { throw error }
       return again
     }
-    let snapshot = try await snapshot(refreshed)
-    guard snapshot.version == version else { return snapshot }
-    // A refresh that was joined may have been of the item before this one.
-    if refresher != nil, refreshed.isNew {
-      return try await self.snapshot(otherThan: version, shared)
-    }
     // An old handler may have stored nothing.
-    guard isValid || refresher != nil else { throw expired("though it was refreshed") }
+    if refresher == nil, snapshot.version == version, !isValid {
+      throw expired("though it was refreshed")
+    }
     return snapshot
   }
 
@@ -147,9 +150,10 @@ extension Session {
         .expired, session: storageIdentifier,
         "the item cannot be refreshed, because the session has no refresher")
     }
-    let newer = try await snapshot(try await refresh(.otherThan(version), shared))
+    let refreshed = try await refresh(.otherThan(version), shared)
+    let newer = try await snapshot(refreshed)
     // A refresh that was joined may have stored the very item that is to be replaced.
-    guard newer.version == version, refresher != nil else { return newer }
+    guard newer.version == version, refreshed.wasJoined, refresher != nil else { return newer }
     return try await snapshot(try await refresh(.otherThan(version), shared))
   }
 
@@ -196,23 +200,26 @@ extension Session {
   private func refreshOnce(
     _ wish: RefreshWish, _ shared: SharedSessionState
   ) async throws -> RefreshedItem {
-    let (flight, reader) = try flight(for: wish, shared)
+    let (flight, isNew, reader) = try flight(for: wish, shared)
     let refresher = effectiveRefresher
     let waiter = try flight.join(refresher.policy, session: storageIdentifier, reader: reader)
-    return try await flight.outcome(
+    var refreshed = try await flight.outcome(
       for: waiter, refresher.policy, by: refresher.clock, session: storageIdentifier)
+    refreshed.wasJoined = !isNew
+    return refreshed
   }
 
-  /// Returns the refresh under way, or begins one, and the store object that this session reads
+  /// Returns the refresh under way, or begins one; and the store object that this session reads
   /// from.
   private func flight(
     for wish: RefreshWish, _ shared: SharedSessionState
-  ) throws -> (RefreshFlight, reader: ObjectIdentifier?) {
+  ) throws -> (RefreshFlight, isNew: Bool, reader: ObjectIdentifier?) {
     let storage = try storage()
     let reader = storage.inStore?.address.reader
     if refresher != nil {
       let work = WaitingRefresh(session: self, shared: shared, wish: wish)
-      return (shared.flight(work, reader: reader), reader)
+      let (flight, isNew) = shared.flight(work, reader: reader)
+      return (flight, isNew, reader)
     }
     guard let handler = oldHandler else {
       throw RefreshError.unableToRefresh(error: noRefreshHandler)
@@ -221,7 +228,8 @@ extension Session {
       session: self, storage: storage, shared: shared, handler: handler,
       refresher: effectiveRefresher, wish: wish)
     // The handler's effect on the item is unknown, so the item is not handed over.
-    return (shared.flight(work, reader: nil), reader)
+    let (flight, isNew) = shared.flight(work, reader: nil)
+    return (flight, isNew, reader)
   }
 
   private var hasMeansToRefresh: Bool { refresher != nil || oldHandler != nil }

@@ -74,31 +74,20 @@ import Testing
   {
     let primary = try await DatabaseServer()
     let standby = try await primary.makeStandby()
-    let key = try RawKey(RawKey.random())
-    var options = SealedDatabaseStore.Options(operationTimeout: .seconds(60))
-    let patient = try SealedDatabaseStore.create(
-      at: primary.socketAddress(), key: key, options: options)
-    options.operationTimeout = .seconds(8)
-    let hasty = try SealedDatabaseStore.open(
-      primary.socketAddress(), key: key, options: options)
+    let (patient, hasty) = try stores(on: primary, timeout: .seconds(8))
     let item = try StoreKey("item", in: "svc")
     try await hasty.put("first", for: item)
 
     standby.signal(SIGSTOP, process: try standby.receiver())
-    let isOver = Flag()
-    let cancelling = Task {
-      while !isOver.isSet {
-        try await primary.ask(
-          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+    try await breakingOffWaits(on: primary) {
+      let error = await #expect(throws: StoreError.self) {
+        try await hasty.put("second", for: item)
+      }
+      #expect(error?.code == .outcomeUnknown)
+      try await wait(until: "the put can be read") {
+        try await patient.text(for: item) == "second"
       }
     }
-    let error = await #expect(throws: StoreError.self) { try await hasty.put("second", for: item) }
-    #expect(error?.code == .outcomeUnknown)
-    try await wait(until: "the put can be read") {
-      try await patient.text(for: item) == "second"
-    }
-    isOver.set()
-    try await cancelling.value
 
     standby.signal(SIGCONT, process: try standby.receiver())
     try await patient.put("third", for: item)
@@ -111,12 +100,7 @@ import Testing
   {
     let primary = try await DatabaseServer()
     let standby = try await primary.makeStandby()
-    let key = try RawKey(RawKey.random())
-    var options = SealedDatabaseStore.Options(operationTimeout: .seconds(60))
-    let patient = try SealedDatabaseStore.create(
-      at: primary.socketAddress(), key: key, options: options)
-    options.operationTimeout = .seconds(4)
-    let hasty = try SealedDatabaseStore.open(primary.socketAddress(), key: key, options: options)
+    let (patient, hasty) = try stores(on: primary, timeout: .seconds(4))
     let names = try ["held", "other"].map { try StoreKey($0, in: "svc") }
     try await hasty.put("value", for: names[1])
 
@@ -130,34 +114,62 @@ import Testing
       #expect(
         try await primary.ask(
           "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "0")
-      let isOver = Flag()
-      let cancelling = Task {
-        while !isOver.isSet {
-          try await primary.ask(
-            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-        }
-      }
-      for isReading in [false, true] {
-        let wasGiven = Flag()
-        let error = await #expect(throws: StoreError.self) {
-          if isReading {
-            try await hasty.withExclusiveAccess(
-              to: names[1], timeout: patience, reading: names[1]
-            ) { _ in wasGiven.set() }
-          } else {
-            try await hasty.withExclusiveAccess(to: names[1], timeout: patience) {
-              await Task.yield()
-              wasGiven.set()
+      try await breakingOffWaits(on: primary) {
+        for isReading in [false, true] {
+          let wasGiven = Flag()
+          let error = await #expect(throws: StoreError.self) {
+            if isReading {
+              try await hasty.withExclusiveAccess(
+                to: names[1], timeout: patience, reading: names[1]
+              ) { _ in wasGiven.set() }
+            } else {
+              try await hasty.withExclusiveAccess(to: names[1], timeout: patience) {
+                await Task.yield()
+                wasGiven.set()
+              }
             }
           }
+          #expect(error?.code == .timedOut && !wasGiven.isSet)
         }
-        #expect(error?.code == .timedOut && !wasGiven.isSet)
       }
-      isOver.set()
-      try await cancelling.value
       standby.signal(SIGCONT, process: try standby.receiver())
     }
     try await patient.withExclusiveAccess(to: names[1], timeout: patience) { await Task.yield() }
+  }
+
+  /// Makes a store, and opens it once more with less time for each operation than a minute.
+  private func stores(
+    on primary: DatabaseServer, timeout: Duration
+  ) throws -> (patient: SealedDatabaseStore, hasty: SealedDatabaseStore) {
+    let key = try RawKey(RawKey.random())
+    var options = SealedDatabaseStore.Options(operationTimeout: .seconds(60))
+    let patient = try SealedDatabaseStore.create(
+      at: primary.socketAddress(), key: key, options: options)
+    options.operationTimeout = timeout
+    return (
+      patient, try SealedDatabaseStore.open(primary.socketAddress(), key: key, options: options)
+    )
+  }
+
+  /// Runs a closure while every wait for the standby is broken off, again and again.
+  private func breakingOffWaits(
+    on primary: DatabaseServer, during body: () async throws -> Void
+  ) async throws {
+    let isOver = Flag()
+    let cancelling = Task {
+      while !isOver.isSet {
+        try await primary.ask(
+          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      }
+    }
+    do {
+      try await body()
+    } catch {
+      isOver.set()
+      throw error
+    }
+    isOver.set()
+    try await cancelling.value
   }
 
   private final class Flag: Sendable {

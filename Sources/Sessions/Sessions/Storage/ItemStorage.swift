@@ -24,14 +24,14 @@ protocol ItemStorage<Item>: Sendable {
   /// Reads the item.
   func load() async throws -> sending Item?
 
-  /// Stores an item while no refresh, in any process, is about to store its own.
+  /// Stores an item; a refresh in any process then stores none over it.
   func store(_ item: Item) throws
-  /// Stores an item while no refresh, in any process, is about to store its own.
+  /// Stores an item; a refresh in any process then stores none over it.
   func store(_ item: sending Item) async throws
 
-  /// Removes the item while no refresh, in any process, is about to store its own.
+  /// Removes the item; a refresh in any process then stores none.
   func remove() throws
-  /// Removes the item while no refresh, in any process, is about to store its own.
+  /// Removes the item; a refresh in any process then stores none.
   func remove() async throws
 
   // MARK: What a refresh asks for
@@ -62,8 +62,6 @@ protocol ItemStorage<Item>: Sendable {
 struct ItemSnapshot<Item> {
   let item: Item
   let version: ItemVersion
-  /// Its bytes, if they are known.
-  var bytes: SecretBytes?
 }
 
 /// An item that is ready to be stored, once or repeatedly.

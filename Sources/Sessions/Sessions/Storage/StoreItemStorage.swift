@@ -73,7 +73,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   }
 
   func snapshot(of bytes: SecretBytes) throws -> ItemSnapshot<Item> {
-    ItemSnapshot(item: try item(from: bytes), version: ItemVersion(bytes), bytes: bytes)
+    ItemSnapshot(item: try item(from: bytes), version: ItemVersion(bytes))
   }
 
   func whileRefreshing<Value>(
