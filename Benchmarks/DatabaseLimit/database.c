@@ -4,7 +4,7 @@
 //   database-limit durable-put ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED  random items, one by one
 //   database-limit put-threads ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED THREADS
 //   database-limit put-list ADDRESS SCHEMA KEYFILE ITEMS COUNT SEED     100 items in each change
-//   database-limit list ADDRESS SCHEMA KEYFILE ITEMS COUNT              the key of every item
+//   database-limit list ADDRESS SCHEMA KEYFILE ITEMS COUNT              the name of every item
 //   database-limit check ADDRESS SCHEMA KEYFILE ITEMS                   every item has its value
 //   database-limit select-one ADDRESS COUNT                             a statement without a table
 //   database-limit fdatasync FILE COUNT                                 8 KiB over bytes on disk
@@ -29,8 +29,8 @@
 // MARK: items
 
 typedef struct {
-  uint8_t key[LARGEST_KEY_BYTES];
-  size_t key_bytes;
+  uint8_t canonical[LARGEST_CANONICAL_BYTES];
+  size_t canonical_bytes;
   uint64_t number;
   row_address address;
   int64_t version;
@@ -42,13 +42,13 @@ static uint64_t now(void) {
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-// The key of an item, as the library has it before an operation. Its address is not known yet.
+// The name of an item, as the library has it before an operation. Its address is not known yet.
 static item item_of(uint64_t number) {
   item made = {.number = number};
   char identifier[24];
   size_t bytes =
     (size_t)snprintf(identifier, sizeof identifier, "item-%07llu", (unsigned long long)number);
-  made.key_bytes = canonical_key(made.key, identifier, bytes);
+  made.canonical_bytes = canonical_name(made.canonical, identifier, bytes);
   return made;
 }
 
@@ -104,7 +104,7 @@ static void read_fields(const PGresult *result, int row, int first, row_fields *
 }
 
 static void get(database *database, item *item, uint8_t value[VALUE_BYTES]) {
-  item->address = row_address_of(&database->keys, item->key, item->key_bytes);
+  item->address = row_address_of(&database->keys, item->canonical, item->canonical_bytes);
   put_address(database_parameters(database), &item->address);
   PGresult *result = database_run(database, VALUE);
   require(PQntuples(result) == 1 && PQgetlength(result, 0, 4) == NONCE_BYTES, "the item");
@@ -134,11 +134,11 @@ static void put(database *database, item *item) {
   uint8_t value[VALUE_BYTES];
   sealed_row row;
   row_fields fields = {
-    .address = row_address_of(&database->keys, item->key, item->key_bytes),
+    .address = row_address_of(&database->keys, item->canonical, item->canonical_bytes),
     .version = item->version + 1, .epoch = database->keys.epoch};
   randombytes_buf(fields.write, WRITE_BYTES);
   fill_value(value, item->number);
-  row_seal(&database->keys, &fields, item->key, item->key_bytes, value, &row);
+  row_seal(&database->keys, &fields, item->canonical, item->canonical_bytes, value, &row);
   parameters *sent = database_parameters(database);
   put_no_leases(sent);
   put_address(sent, &fields.address);
@@ -229,17 +229,18 @@ static void put_change(database *database, item *items) {
   for (size_t at = 0; at < LIST_COUNT; at += 1) {
     item *item = items + at;
     fields[at] = (row_fields){
-      .address = row_address_of(&database->keys, item->key, item->key_bytes),
+      .address = row_address_of(&database->keys, item->canonical, item->canonical_bytes),
       .version = item->version + 1, .epoch = database->keys.epoch};
     memcpy(fields[at].write, write, WRITE_BYTES);
     old[at] = item->version;
     yes[at] = 1;
     fill_value(value, item->number);
-    row_seal(&database->keys, fields + at, item->key, item->key_bytes, value, rows + at);
+    row_seal(
+      &database->keys, fields + at, item->canonical, item->canonical_bytes, value, rows + at);
   }
   parameters *sent = database_parameters(database);
   put_array(sent, BYTEAS, BYTEA, fields[0].address.namespace, LIST_COUNT, step, 16);
-  put_array(sent, INT2S, INT2, &fields[0].address.place, LIST_COUNT, step, 2);
+  put_array(sent, INT2S, INT2, &fields[0].address.shard, LIST_COUNT, step, 2);
   put_array(sent, BYTEAS, BYTEA, fields[0].address.tag, LIST_COUNT, step, 16);
   put_array(sent, INT8S, INT8, old, LIST_COUNT, sizeof *old, 8);
   put_array(sent, INT8S, INT8, &fields[0].version, LIST_COUNT, step, 8);
@@ -273,9 +274,9 @@ static uint64_t put_list(database *database, size_t item_count, size_t count, ui
 // Reads the names of one namespace in one page.
 static void list_once(database *database, size_t item_count) {
   item item = item_of(0);
-  row_address namespace = row_address_of(&database->keys, item.key, item.key_bytes);
-  uint8_t (*keys)[SEALED_NAME_BYTES] = malloc(item_count * SEALED_NAME_BYTES);
-  require(keys != NULL, "memory");
+  row_address namespace = row_address_of(&database->keys, item.canonical, item.canonical_bytes);
+  uint8_t (*found)[SEALED_NAME_BYTES] = malloc(item_count * SEALED_NAME_BYTES);
+  require(found != NULL, "memory");
   parameters *sent = database_parameters(database);
   put_bytes(sent, namespace.namespace, 16);
   put_bytes(sent, namespace.namespace, 16);
@@ -287,18 +288,18 @@ static void list_once(database *database, size_t item_count) {
   require((size_t)PQntuples(result) == item_count, "the number of items");
   for (int at = 0; at < PQntuples(result); at += 1) {
     row_fields fields;
-    uint16_t place;
+    uint16_t shard;
     memcpy(fields.address.namespace, PQgetvalue(result, at, 0), 16);
-    memcpy(&place, PQgetvalue(result, at, 1), 2);
-    fields.address.place = (int16_t)be16toh(place);
+    memcpy(&shard, PQgetvalue(result, at, 1), 2);
+    fields.address.shard = (int16_t)be16toh(shard);
     memcpy(fields.address.tag, PQgetvalue(result, at, 2), 16);
     read_fields(result, at, 3, &fields);
     row_open_name(
       &database->keys, &fields, (const uint8_t *)PQgetvalue(result, at, 7),
-      (const uint8_t *)PQgetvalue(result, at, 8), (size_t)PQgetlength(result, at, 8), keys[at]);
+      (const uint8_t *)PQgetvalue(result, at, 8), (size_t)PQgetlength(result, at, 8), found[at]);
   }
   PQclear(result);
-  free(keys);
+  free(found);
 }
 
 static uint64_t list(database *database, size_t item_count, size_t count) {

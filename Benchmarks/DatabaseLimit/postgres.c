@@ -15,15 +15,15 @@ static const char header_text[] =
 #define NOW "pg_catalog.clock_timestamp()"
 
 #define SAME_ADDRESS(left, right)                                                                  \
-  left "ns " OP("=") " " right "ns AND " left "place " OP("=") " " right "place AND " left         \
+  left "ns " OP("=") " " right "ns AND " left "shard " OP("=") " " right "shard AND " left         \
   "tag " OP("=") " " right "tag"
 
 // The leases `l` that are held of those in three parameters.
 #define HELD_LEASES(first, second, third)                                                          \
   "FROM $.lease l JOIN ROWS FROM (pg_catalog.unnest($" first "::pg_catalog.int2[]),"               \
   " pg_catalog.unnest($" second "::pg_catalog.bytea[]),"                                           \
-  " pg_catalog.unnest($" third "::pg_catalog.bytea[])) AS m(place, tag, holder)"                   \
-  " ON l.place " OP("=") " m.place AND l.tag " OP("=") " m.tag AND l.holder " OP("=") " m.holder " \
+  " pg_catalog.unnest($" third "::pg_catalog.bytea[])) AS m(shard, tag, holder)"                   \
+  " ON l.shard " OP("=") " m.shard AND l.tag " OP("=") " m.tag AND l.holder " OP("=") " m.holder " \
   "WHERE l.until " OP(">") " " NOW
 
 // The header is still the one that the keys are from.
@@ -35,23 +35,23 @@ static const char header_text[] =
 static const char value_text[] =
   "SELECT version, epoch, gone, substring(write FROM 1 FOR 17), substring(nonce FROM 1 FOR 25),"
   " substring(value FROM 1 FOR 1081361) FROM $.item"
-  " WHERE ns " OP("=") " $1 AND place " OP("=") " $2 AND tag " OP("=") " $3";
+  " WHERE ns " OP("=") " $1 AND shard " OP("=") " $2 AND tag " OP("=") " $3";
 
 static const char page_text[] =
-  "SELECT substring(ns FROM 1 FOR 17), place, substring(tag FROM 1 FOR 17), version, epoch, gone,"
+  "SELECT substring(ns FROM 1 FOR 17), shard, substring(tag FROM 1 FOR 17), version, epoch, gone,"
   " substring(write FROM 1 FOR 17), substring(nonce FROM 1 FOR 25),"
   " substring(name FROM 1 FOR 16465) FROM $.item"
   " WHERE ns " OP(">=") " $1 AND ns " OP("<=") " $2"
-  " AND (ns, place, tag) " OP(">") " ($3, $4, $5)"
-  " ORDER BY ns, place, tag LIMIT $6";
+  " AND (ns, shard, tag) " OP(">") " ($3, $4, $5)"
+  " ORDER BY ns, shard, tag LIMIT $6";
 
 static const char replace_text[] =
   "WITH f AS MATERIALIZED ("
-  " SELECT 1 " HELD_LEASES("1", "2", "3") " ORDER BY l.place, l.tag FOR SHARE OF l"
+  " SELECT 1 " HELD_LEASES("1", "2", "3") " ORDER BY l.shard, l.tag FOR SHARE OF l"
   " )"
   " UPDATE $.item SET version = $8, epoch = $9, gone = $10,"
   " xid = pg_catalog.pg_current_xact_id(), write = $11, nonce = $12, name = $13, value = $14"
-  " WHERE ns " OP("=") " $4 AND place " OP("=") " $5 AND tag " OP("=") " $6"
+  " WHERE ns " OP("=") " $4 AND shard " OP("=") " $5 AND tag " OP("=") " $6"
   " AND version " OP("=") " $7"
   " AND (SELECT pg_catalog.count(*) FROM f) " OP("=") " pg_catalog.cardinality($3)"
   " AND " HAS_HEADER("9", "15")
@@ -59,7 +59,7 @@ static const char replace_text[] =
 
 static const char write_text[] =
   "WITH f AS MATERIALIZED ("
-  " SELECT 1 " HELD_LEASES("13", "14", "15") " ORDER BY l.place, l.tag FOR SHARE OF l"
+  " SELECT 1 " HELD_LEASES("13", "14", "15") " ORDER BY l.shard, l.tag FOR SHARE OF l"
   " ), u AS MATERIALIZED ("
   " SELECT * FROM ROWS FROM ("
   "pg_catalog.unnest($1::pg_catalog.bytea[]), pg_catalog.unnest($2::pg_catalog.int2[]),"
@@ -67,13 +67,13 @@ static const char write_text[] =
   " pg_catalog.unnest($5::pg_catalog.int8[]), pg_catalog.unnest($6::pg_catalog.bool[]),"
   " pg_catalog.unnest($7::pg_catalog.bool[]), pg_catalog.unnest($8::pg_catalog.bytea[]),"
   " pg_catalog.unnest($9::pg_catalog.bytea[]), pg_catalog.unnest($10::pg_catalog.bytea[])"
-  ") AS u(ns, place, tag, old, new, changed, gone, nonce, name, value)"
+  ") AS u(ns, shard, tag, old, new, changed, gone, nonce, name, value)"
   " WHERE (SELECT pg_catalog.count(*) FROM f) " OP("=") " pg_catalog.cardinality($15)"
   " AND " HAS_HEADER("11", "17")
   " ), o AS MATERIALIZED ("
   " SELECT u.* FROM u JOIN $.item i ON " SAME_ADDRESS("i.", "u.")
   " WHERE u.old " OP("<>") " 0 AND i.version " OP("=") " u.old"
-  " ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i"
+  " ORDER BY u.ns, u.shard, u.tag FOR UPDATE OF i"
   " ), replaced AS ("
   " UPDATE $.item i SET version = o.new, epoch = $11, gone = o.gone,"
   " xid = pg_catalog.pg_current_xact_id(), write = $12, nonce = o.nonce, name = o.name,"
@@ -83,11 +83,11 @@ static const char write_text[] =
   " RETURNING 1"
   " ), added AS ("
   " INSERT INTO $.item ("
-  " ns, place, tag, version, epoch, gone, write, nonce, name, value"
-  " ) SELECT ns, place, tag, new, $11, gone, $12, nonce, name, value FROM u"
+  " ns, shard, tag, version, epoch, gone, write, nonce, name, value"
+  " ) SELECT ns, shard, tag, new, $11, gone, $12, nonce, name, value FROM u"
   " WHERE old " OP("=") " 0 AND new " OP(">")
   " ((extract(epoch FROM " NOW ") " OP("-") " 600) " OP("*") " 1000000)"
-  " ORDER BY ns, place, tag ON CONFLICT DO NOTHING RETURNING 1"
+  " ORDER BY ns, shard, tag ON CONFLICT DO NOTHING RETURNING 1"
   " )"
   " SELECT 1 " OP("/") " ("
   " ("
@@ -185,7 +185,7 @@ void put_array(
 
 void put_address(parameters *out, const row_address *address) {
   put_bytes(out, address->namespace, sizeof address->namespace);
-  put_int2(out, address->place);
+  put_int2(out, address->shard);
   put_bytes(out, address->tag, sizeof address->tag);
 }
 

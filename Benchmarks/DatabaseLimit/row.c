@@ -43,7 +43,7 @@ void row_keys_open(row_keys *keys, const uint8_t *header, size_t bytes, const ch
   memcpy(keys->store, header + STORE_OFFSET, 16);
   derive_key(keys->group_key, 2, index_key);
   derive_key(keys->namespace_key, 3, index_key);
-  derive_key(keys->place_key, 4, index_key);
+  derive_key(keys->shard_key, 4, index_key);
   derive_key(keys->tag_key, 5, index_key);
   derive_key(keys->value_key, 3, data_key);
   derive_key(keys->name_key, 5, data_key);
@@ -55,26 +55,26 @@ static void hash(uint8_t out[16], const uint8_t *bytes, size_t count, const uint
   crypto_generichash(out, 16, bytes, count, key, 32);
 }
 
-// The length of a part of a canonical key.
+// The length of a part of a canonical name.
 static size_t part_bytes(const uint8_t *part) {
   uint32_t length = 0;
   if (part[0]) memcpy(&length, part + 1, 4);
   return part[0] ? 5 + (size_t)length : 1;
 }
 
-row_address row_address_of(const row_keys *keys, const uint8_t *key, size_t key_bytes) {
+row_address row_address_of(const row_keys *keys, const uint8_t *canonical, size_t canonical_bytes) {
   row_address made;
   uint8_t half[16];
-  size_t group_bytes = part_bytes(key);
-  group_bytes += part_bytes(key + group_bytes);
-  size_t namespace_bytes = group_bytes + part_bytes(key + group_bytes);
-  hash(half, key, group_bytes, keys->group_key);
+  size_t group_bytes = part_bytes(canonical);
+  group_bytes += part_bytes(canonical + group_bytes);
+  size_t namespace_bytes = group_bytes + part_bytes(canonical + group_bytes);
+  hash(half, canonical, group_bytes, keys->group_key);
   memcpy(made.namespace, half, 8);
-  hash(half, key, namespace_bytes, keys->namespace_key);
+  hash(half, canonical, namespace_bytes, keys->namespace_key);
   memcpy(made.namespace + 8, half, 8);
-  hash(made.tag, key, key_bytes, keys->tag_key);
-  hash(half, key, key_bytes, keys->place_key);
-  memcpy(&made.place, half, 2);
+  hash(made.tag, canonical, canonical_bytes, keys->tag_key);
+  hash(half, canonical, canonical_bytes, keys->shard_key);
+  memcpy(&made.shard, half, 2);
   return made;
 }
 
@@ -86,7 +86,7 @@ static void associate(
   memcpy(out, "SSNTDBI1", 8);
   memcpy(out + 8, keys->store, 16);
   memcpy(out + 24, fields->address.namespace, 16);
-  memcpy(out + 40, &fields->address.place, 2);
+  memcpy(out + 40, &fields->address.shard, 2);
   memcpy(out + 42, fields->address.tag, 16);
   memcpy(out + 58, &fields->version, 8);
   memcpy(out + 66, &fields->epoch, 4);
@@ -95,16 +95,16 @@ static void associate(
 }
 
 void row_seal(
-  const row_keys *keys, const row_fields *fields, const uint8_t *key, size_t key_bytes,
+  const row_keys *keys, const row_fields *fields, const uint8_t *canonical, size_t canonical_bytes,
   const uint8_t *value, sealed_row *out
 ) {
   uint8_t data[ASSOCIATED_BYTES];
   uint32_t length = VALUE_BYTES;
   size_t name_bytes = SEALED_NAME_BYTES - TAG_BYTES, value_bytes = SEALED_VALUE_BYTES - TAG_BYTES;
-  require(key_bytes <= name_bytes, "the length of a key");
+  require(canonical_bytes <= name_bytes, "the length of a name");
   memset(out, 0, sizeof *out);
   randombytes_buf(out->nonce, NONCE_BYTES);
-  memcpy(out->name, key, key_bytes);
+  memcpy(out->name, canonical, canonical_bytes);
   memcpy(out->value, &length, 4);
   memcpy(out->value + 4, value, VALUE_BYTES);
   associate(keys, fields, data);
@@ -132,16 +132,18 @@ void row_open_value(
 
 void row_open_name(
   const row_keys *keys, const row_fields *fields, const uint8_t *nonce, const uint8_t *sealed,
-  size_t sealed_bytes, uint8_t key[SEALED_NAME_BYTES]
+  size_t sealed_bytes, uint8_t canonical[SEALED_NAME_BYTES]
 ) {
   uint8_t data[ASSOCIATED_BYTES];
   require(sealed_bytes == SEALED_NAME_BYTES, "the length of a sealed name");
   associate(keys, fields, data);
   int opened = crypto_aead_xchacha20poly1305_ietf_decrypt(
-    key, NULL, NULL, sealed, sealed_bytes, data, sizeof data, nonce, keys->name_key);
+    canonical, NULL, NULL, sealed, sealed_bytes, data, sizeof data, nonce, keys->name_key);
   require(opened == 0, "the name does not open");
-  size_t key_bytes = 0;
-  for (int part = 0; part < 4; part += 1) key_bytes += part_bytes(key + key_bytes);
-  row_address address = row_address_of(keys, key, key_bytes);
+  size_t canonical_bytes = 0;
+  for (int part = 0; part < 4; part += 1) {
+    canonical_bytes += part_bytes(canonical + canonical_bytes);
+  }
+  row_address address = row_address_of(keys, canonical, canonical_bytes);
   require(memcmp(&address, &fields->address, sizeof address) == 0, "the name of another item");
 }

@@ -17,7 +17,7 @@ enum {
 // The keys of an open store, and the epoch that is written.
 typedef struct {
   uint8_t store[16];
-  uint8_t group_key[32], namespace_key[32], place_key[32], tag_key[32];
+  uint8_t group_key[32], namespace_key[32], shard_key[32], tag_key[32];
   uint8_t name_key[32], value_key[32];
   // That of the header, which a statement that writes must find there.
   uint8_t header_mac[MAC_BYTES];
@@ -26,7 +26,7 @@ typedef struct {
 
 typedef struct {
   uint8_t namespace[ADDRESS_HALF_BYTES];
-  int16_t place;
+  int16_t shard;
   uint8_t tag[ADDRESS_HALF_BYTES];
 } row_address;
 
@@ -47,11 +47,11 @@ typedef struct {
 
 // Unwraps the keys of a header with a raw key slot. The store has one epoch.
 void row_keys_open(row_keys *keys, const uint8_t *header, size_t bytes, const char *key_path);
-// Computes where the item of a canonical key lies.
-row_address row_address_of(const row_keys *keys, const uint8_t *key, size_t key_bytes);
+// Computes where the item of a canonical name lies.
+row_address row_address_of(const row_keys *keys, const uint8_t *canonical, size_t canonical_bytes);
 // Seals name and value with a new nonce.
 void row_seal(
-  const row_keys *keys, const row_fields *fields, const uint8_t *key, size_t key_bytes,
+  const row_keys *keys, const row_fields *fields, const uint8_t *canonical, size_t canonical_bytes,
   const uint8_t *value, sealed_row *out);
 // Opens a sealed value of `VALUE_BYTES`.
 void row_open_value(
@@ -60,4 +60,4 @@ void row_open_value(
 // Opens a sealed name and checks that it is that of the row's address.
 void row_open_name(
   const row_keys *keys, const row_fields *fields, const uint8_t *nonce, const uint8_t *sealed,
-  size_t sealed_bytes, uint8_t key[SEALED_NAME_BYTES]);
+  size_t sealed_bytes, uint8_t canonical[SEALED_NAME_BYTES]);

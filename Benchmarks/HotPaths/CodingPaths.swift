@@ -9,7 +9,7 @@ struct CodingPaths {
   let byteCount: Int
   private let json: Data
   private let secret: SecretBytes
-  private let key: StoreKey
+  private let name: ItemName
   private let coding = ItemCoding<Item>.json
   private let records: RecordsInMemory
   private let limit = LimitStore()
@@ -19,7 +19,7 @@ struct CodingPaths {
     item = try Item(byteCount: byteCount)
     json = try JSONEncoder().encode(item)
     secret = SecretBytes(json)
-    key = try StoreKey("item-0000000", in: "com.example.benchmark")
+    name = try ItemName("item-0000000", in: "com.example.benchmark")
     records = try RecordsInMemory()
   }
 
@@ -30,25 +30,25 @@ struct CodingPaths {
   /// Compares the library's coding with its limit, Foundation's own coder.
   private func coders() -> [HotPath] {
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
-    let (item, json, secret, key, coding) = (item, json, secret, key, coding)
+    let (item, json, secret, name, coding) = (item, json, secret, name, coding)
     return [
       HotPath(name: "encode, reused coder", byteCount: byteCount) {
-        consume(try coding.bytes(of: item, for: key, encoder: encoder))
+        consume(try coding.bytes(of: item, for: name, encoder: encoder))
       } limit: {
         consume(try encoder.encode(item))
       },
       HotPath(name: "encode, fresh coder", byteCount: byteCount) {
-        consume(try coding.bytes(of: item, for: key, encoder: JSONEncoder()))
+        consume(try coding.bytes(of: item, for: name, encoder: JSONEncoder()))
       } limit: {
         consume(try JSONEncoder().encode(item))
       },
       HotPath(name: "decode, reused coder", byteCount: byteCount) {
-        consume(try coding.item(from: secret, for: key, decoder: decoder))
+        consume(try coding.item(from: secret, for: name, decoder: decoder))
       } limit: {
         consume(try decoder.decode(Item.self, from: json))
       },
       HotPath(name: "decode, fresh coder", byteCount: byteCount) {
-        consume(try coding.item(from: secret, for: key, decoder: JSONDecoder()))
+        consume(try coding.item(from: secret, for: name, decoder: JSONDecoder()))
       } limit: {
         consume(try JSONDecoder().decode(Item.self, from: json))
       },
@@ -76,19 +76,19 @@ struct CodingPaths {
   }
 
   private func sealing() throws -> [HotPath] {
-    let (secret, json, key, records, limit) = (secret, json, key, records, limit)
-    let canonicalKey = ByteBuffer(key.canonicalBytes)
-    let ours = records.seal(secret, for: key)
+    let (secret, json, name, records, limit) = (secret, json, name, records, limit)
+    let canonicalName = ByteBuffer(name.canonicalBytes)
+    let ours = records.seal(secret, for: name)
     let theirs = limit.seal(json)
     guard ours.byteCount == theirs.byteCount else { throw Failure("the records differ in length") }
     return [
       HotPath(name: "seal", byteCount: byteCount) {
-        consume(records.seal(secret, for: key))
+        consume(records.seal(secret, for: name))
       } limit: {
         consume(limit.seal(json))
       },
       HotPath(name: "open", byteCount: byteCount) {
-        guard let value = records.open(ours, of: canonicalKey) else {
+        guard let value = records.open(ours, of: canonicalName) else {
           throw Failure("a record does not open")
         }
         consume(value)
@@ -99,26 +99,26 @@ struct CodingPaths {
   }
 
   private func encodeAndSeal() -> HotPath {
-    let (item, key, coding, records, limit) = (item, key, coding, records, limit)
+    let (item, name, coding, records, limit) = (item, name, coding, records, limit)
     return HotPath(name: "encode and seal", byteCount: byteCount) {
       consume(
         records.seal(
-          try coding.bytes(of: item, for: key, encoder: JSONEncoder()), for: key))
+          try coding.bytes(of: item, for: name, encoder: JSONEncoder()), for: name))
     } limit: {
       consume(limit.seal(try JSONEncoder().encode(item)))
     }
   }
 
   private func openAndDecode() -> HotPath {
-    let (json, secret, key, coding, records, limit) = (json, secret, key, coding, records, limit)
-    let canonicalKey = ByteBuffer(key.canonicalBytes)
-    let ours = records.seal(secret, for: key)
+    let (json, secret, name, coding, records, limit) = (json, secret, name, coding, records, limit)
+    let canonicalName = ByteBuffer(name.canonicalBytes)
+    let ours = records.seal(secret, for: name)
     let theirs = limit.seal(json)
     return HotPath(name: "open and decode", byteCount: byteCount) {
-      guard let value = records.open(ours, of: canonicalKey) else {
+      guard let value = records.open(ours, of: canonicalName) else {
         throw Failure("a record does not open")
       }
-      consume(try coding.item(from: value, for: key, decoder: JSONDecoder()))
+      consume(try coding.item(from: value, for: name, decoder: JSONDecoder()))
     } limit: {
       let value = limit.open(theirs, valueByteCount: json.count)
       consume(try JSONDecoder().decode(Item.self, from: value))

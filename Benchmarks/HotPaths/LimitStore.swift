@@ -4,15 +4,15 @@ import HotPathLimit
 /// A store of `Limit/store.c` that has no files.
 final class LimitStore {
   private var store = HotPathLimit.store()
-  private var key = [UInt8](repeating: 0, count: LARGEST_KEY_BYTES)
-  private let keyByteCount: Int
+  private var canonical = [UInt8](repeating: 0, count: LARGEST_CANONICAL_BYTES)
+  private let canonicalByteCount: Int
   private var tag: [UInt64] = [0, 0]
 
   init() {
     unsafe store_in_memory(&store)
     let identifier = "item-0000000"
-    keyByteCount = unsafe canonical_key(&key, identifier, identifier.utf8.count)
-    unsafe item_tag(&store, key, keyByteCount, &tag)
+    canonicalByteCount = unsafe canonical_name(&canonical, identifier, identifier.utf8.count)
+    unsafe item_tag(&store, canonical, canonicalByteCount, &tag)
   }
 
   /// A record in memory from `malloc`.
@@ -30,10 +30,10 @@ final class LimitStore {
   }
 
   func seal(_ value: Data) -> Record {
-    let record = Record(byteCount: record_bytes(keyByteCount, value.count))
+    let record = Record(byteCount: record_bytes(canonicalByteCount, value.count))
     unsafe value.withUnsafeBytes { value in
       unsafe _ = seal_record(
-        &store, record.bytes, Int32(KIND_FIRST | KIND_LAST), key, keyByteCount,
+        &store, record.bytes, Int32(KIND_FIRST | KIND_LAST), canonical, canonicalByteCount,
         value.baseAddress?.assumingMemoryBound(to: UInt8.self), value.count)
     }
     return record

@@ -4,7 +4,7 @@
 //   store-limit put-threads DIRECTORY KEYFILE FIRST COUNT   eight threads, each put durable
 //   store-limit bulk DIRECTORY KEYFILE FIRST COUNT          all items in one change
 //   store-limit get DIRECTORY KEYFILE ITEMS COUNT           random items of 0..<ITEMS
-//   store-limit list DIRECTORY KEYFILE ITEMS                the key of every item
+//   store-limit list DIRECTORY KEYFILE ITEMS                the name of every item
 //   store-limit remove DIRECTORY KEYFILE FIRST COUNT        one item at a time, each durable
 //   store-limit compact DIRECTORY KEYFILE ITEMS             reseal all items in another journal
 //   store-limit open DIRECTORY KEYFILE                      open the store, fill the index
@@ -193,18 +193,18 @@ static void commit(store *store, const uint8_t *records, size_t bytes, uint64_t 
 static uint64_t durable_put(store *store, size_t first, size_t count) {
   uint8_t *values = values_of(first, count);
   identifier *names = identifiers_of(first, count);
-  uint8_t key[LARGEST_KEY_BYTES], record[MOST_RECORD_BYTES + RESERVE_BYTES] = {0};
+  uint8_t canonical[LARGEST_CANONICAL_BYTES], record[MOST_RECORD_BYTES + RESERVE_BYTES] = {0};
   uint64_t begin = now();
   for (size_t at = 0; at < count; at += 1) {
     // As in the library's measurement, the first is not timed.
     if (at == 1) begin = now();
     memset(record, 0, MOST_RECORD_BYTES);
-    size_t key_bytes = canonical_key(key, names[at].text, names[at].bytes);
+    size_t canonical_bytes = canonical_name(canonical, names[at].text, names[at].bytes);
     begin_writing(store);
     uint64_t start = store->end;
-    size_t bytes = reserved(store, record_bytes(key_bytes, VALUE_BYTES));
+    size_t bytes = reserved(store, record_bytes(canonical_bytes, VALUE_BYTES));
     seal_record(
-      store, record, KIND_FIRST | KIND_LAST, key, key_bytes, values + at * VALUE_BYTES,
+      store, record, KIND_FIRST | KIND_LAST, canonical, canonical_bytes, values + at * VALUE_BYTES,
       VALUE_BYTES);
     commit(store, record, bytes, start);
     end_writing(store);
@@ -215,20 +215,20 @@ static uint64_t durable_put(store *store, size_t first, size_t count) {
 // Puts all items in one change.
 static void put_change(
   store *store, const uint8_t *values, const identifier *names, size_t count) {
-  uint8_t key[LARGEST_KEY_BYTES];
+  uint8_t canonical[LARGEST_CANONICAL_BYTES];
   begin_writing(store);
   uint64_t start = store->end;
   // All identifiers have the same length, so the records do too.
-  size_t key_bytes = canonical_key(key, names[0].text, names[0].bytes);
-  size_t bytes = 0, total = count * record_bytes(key_bytes, VALUE_BYTES);
+  size_t canonical_bytes = canonical_name(canonical, names[0].text, names[0].bytes);
+  size_t bytes = 0, total = count * record_bytes(canonical_bytes, VALUE_BYTES);
   size_t written_bytes = reserved(store, total);
   uint8_t *records = calloc(written_bytes, 1);
   require(records != NULL, "memory");
   for (size_t at = 0; at < count; at += 1) {
     int kind = (at == 0 ? KIND_FIRST : 0) | (at == count - 1 ? KIND_LAST : 0);
-    canonical_key(key, names[at].text, names[at].bytes);
+    canonical_name(canonical, names[at].text, names[at].bytes);
     bytes += seal_record_with(
-      store, records + bytes, next_nonce(count - at), kind, key, key_bytes,
+      store, records + bytes, next_nonce(count - at), kind, canonical, canonical_bytes,
       values + at * VALUE_BYTES, VALUE_BYTES);
   }
   require(bytes == total, "lengths");
@@ -291,22 +291,23 @@ static uint64_t put_threads(store *store, size_t first, size_t count) {
 static uint64_t remove_each(store *store, const item_index *index, size_t first, size_t count) {
   enum { MOST_BYTES = MOST_RECORD_BYTES + LARGEST_REMOVED_BYTES };
   identifier *names = identifiers_of(first, count);
-  uint8_t key[LARGEST_KEY_BYTES], nonce[NONCE_BYTES], record[MOST_BYTES + RESERVE_BYTES] = {0};
+  uint8_t canonical[LARGEST_CANONICAL_BYTES], nonce[NONCE_BYTES];
+  uint8_t record[MOST_BYTES + RESERVE_BYTES] = {0};
   uint64_t begin = now();
   for (size_t at = 0; at < count; at += 1) {
     if (at == 1) begin = now();
     memset(record, 0, MOST_BYTES);
     uint64_t tag[2];
-    size_t key_bytes = canonical_key(key, names[at].text, names[at].bytes);
+    size_t canonical_bytes = canonical_name(canonical, names[at].text, names[at].bytes);
     begin_writing(store);
-    item_tag(store, key, key_bytes, tag);
+    item_tag(store, canonical, canonical_bytes, tag);
     const entry *found = index_find(index, tag);
     require(found != NULL, "the item is missing");
-    size_t name_bytes = sealed_name_bytes(key_bytes);
+    size_t name_bytes = sealed_name_bytes(canonical_bytes);
     size_t value_bytes = found->record_bytes - PREFIX_BYTES - name_bytes - TAG_BYTES;
     if (value_bytes > LARGEST_REMOVED_BYTES) value_bytes = LARGEST_REMOVED_BYTES;
     uint8_t *name = record + PREFIX_BYTES;
-    memcpy(name, key, key_bytes);
+    memcpy(name, canonical, canonical_bytes);
     plain_record plain = {name, name + name_bytes, name_bytes - TAG_BYTES, value_bytes};
     uint64_t start = store->end;
     size_t bytes = reserved(store, PREFIX_BYTES + name_bytes + value_bytes + TAG_BYTES);
@@ -360,24 +361,24 @@ static uint64_t list(store *store, const item_index *index) {
   uint64_t begin = now();
   look(store);
   window window = window_of(store->journal);
-  uint8_t *keys = malloc(index->count * LARGEST_KEY_BYTES);
-  require(keys != NULL, "memory");
+  uint8_t *found = malloc(index->count * LARGEST_CANONICAL_BYTES);
+  require(found != NULL, "memory");
   for (size_t at = 0; at < index->count; at += 1) {
     const entry *entry = index->entries + at;
     uint8_t *record = window_at(&window, entry->offset, entry->record_bytes);
-    size_t key_bytes = open_name(store, record, entry);
-    require(key_bytes <= LARGEST_KEY_BYTES, "the length of a key");
-    memcpy(keys + at * LARGEST_KEY_BYTES, record + PREFIX_BYTES, key_bytes);
+    size_t canonical_bytes = open_name(store, record, entry);
+    require(canonical_bytes <= LARGEST_CANONICAL_BYTES, "the length of a name");
+    memcpy(found + at * LARGEST_CANONICAL_BYTES, record + PREFIX_BYTES, canonical_bytes);
   }
   return now() - begin;
 }
 
 static void get(store *store, const item_index *index, const identifier *name, uint8_t *value) {
-  uint8_t key[LARGEST_KEY_BYTES], record[MOST_RECORD_BYTES];
+  uint8_t canonical[LARGEST_CANONICAL_BYTES], record[MOST_RECORD_BYTES];
   uint64_t tag[2];
   look(store);
-  size_t key_bytes = canonical_key(key, name->text, name->bytes);
-  item_tag(store, key, key_bytes, tag);
+  size_t canonical_bytes = canonical_name(canonical, name->text, name->bytes);
+  item_tag(store, canonical, canonical_bytes, tag);
   const entry *found = index_find(index, tag);
   require(found != NULL, "the item is missing");
   size_t bytes = found->record_bytes;

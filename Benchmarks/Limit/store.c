@@ -237,7 +237,7 @@ void store_walk(store *store, item_index *index) {
 
 // MARK: records
 
-size_t canonical_key(uint8_t *out, const char *identifier, size_t identifier_bytes) {
+size_t canonical_name(uint8_t *out, const char *identifier, size_t identifier_bytes) {
   uint32_t length = sizeof service - 1;
   uint8_t *at = out;
   *at++ = 1;
@@ -267,14 +267,18 @@ static size_t padded_value(size_t value_bytes) {
   return (length + mask) & ~mask;
 }
 
-size_t sealed_name_bytes(size_t key_bytes) { return padded_name(key_bytes) + TAG_BYTES; }
-
-size_t record_bytes(size_t key_bytes, size_t value_bytes) {
-  return PREFIX_BYTES + sealed_name_bytes(key_bytes) + padded_value(value_bytes) + TAG_BYTES;
+size_t sealed_name_bytes(size_t canonical_bytes) {
+  return padded_name(canonical_bytes) + TAG_BYTES;
 }
 
-void item_tag(const store *store, const uint8_t *key, size_t key_bytes, uint64_t tag[2]) {
-  crypto_shorthash_siphashx24((uint8_t *)tag, key, key_bytes, store->tag_key);
+size_t record_bytes(size_t canonical_bytes, size_t value_bytes) {
+  return PREFIX_BYTES + sealed_name_bytes(canonical_bytes) + padded_value(value_bytes) + TAG_BYTES;
+}
+
+void item_tag(
+  const store *store, const uint8_t *canonical, size_t canonical_bytes, uint64_t tag[2]
+) {
+  crypto_shorthash_siphashx24((uint8_t *)tag, canonical, canonical_bytes, store->tag_key);
   tag[1] &= UINT64_MAX >> 8;
 }
 
@@ -321,27 +325,27 @@ size_t seal_plain(
 }
 
 size_t seal_record_with(
-  store *store, uint8_t *out, const uint8_t *nonce, int kind, const uint8_t *key,
-  size_t key_bytes, const uint8_t *value, size_t value_bytes
+  store *store, uint8_t *out, const uint8_t *nonce, int kind, const uint8_t *canonical,
+  size_t canonical_bytes, const uint8_t *value, size_t value_bytes
 ) {
-  uint8_t *name = out + PREFIX_BYTES, *content = name + sealed_name_bytes(key_bytes);
-  plain_record plain = {name, content, padded_name(key_bytes), padded_value(value_bytes)};
+  uint8_t *name = out + PREFIX_BYTES, *content = name + sealed_name_bytes(canonical_bytes);
+  plain_record plain = {name, content, padded_name(canonical_bytes), padded_value(value_bytes)};
   uint32_t length = (uint32_t)value_bytes;
   uint64_t tag[2];
-  item_tag(store, key, key_bytes, tag);
-  memcpy(name, key, key_bytes);
+  item_tag(store, canonical, canonical_bytes, tag);
+  memcpy(name, canonical, canonical_bytes);
   memcpy(content, &length, 4);
   memcpy(content + 4, value, value_bytes);
   return seal_plain(store, out, nonce, kind, tag, &plain);
 }
 
 size_t seal_record(
-  store *store, uint8_t *out, int kind, const uint8_t *key, size_t key_bytes,
+  store *store, uint8_t *out, int kind, const uint8_t *canonical, size_t canonical_bytes,
   const uint8_t *value, size_t value_bytes
 ) {
   uint8_t nonce[NONCE_BYTES];
   randombytes_buf(nonce, NONCE_BYTES);
-  return seal_record_with(store, out, nonce, kind, key, key_bytes, value, value_bytes);
+  return seal_record_with(store, out, nonce, kind, canonical, canonical_bytes, value, value_bytes);
 }
 
 // Opens a part of a record in place.
@@ -364,8 +368,8 @@ static void load_lengths(const uint8_t *record, const entry *entry, uint32_t len
     "the record of another item");
 }
 
-// Returns the length of the canonical key at the beginning of a name.
-static size_t parsed_key_bytes(const uint8_t *name, size_t name_bytes) {
+// Returns the length of the canonical name at the beginning of a name.
+static size_t parsed_canonical_bytes(const uint8_t *name, size_t name_bytes) {
   size_t at = 0;
   for (int part = 0; part < 4; part += 1) {
     uint32_t length = 0;
@@ -382,10 +386,10 @@ size_t open_name(const store *store, uint8_t *record, const entry *entry) {
   uint8_t *name = record + PREFIX_BYTES;
   load_lengths(record, entry, lengths);
   open_part(store, record, name, lengths[0], store->name_key);
-  size_t key_bytes = parsed_key_bytes(name, lengths[0] - TAG_BYTES);
-  item_tag(store, name, key_bytes, tag);
+  size_t canonical_bytes = parsed_canonical_bytes(name, lengths[0] - TAG_BYTES);
+  item_tag(store, name, canonical_bytes, tag);
   require(memcmp(tag, entry->tag, 16) == 0, "the name of another item");
-  return key_bytes;
+  return canonical_bytes;
 }
 
 const uint8_t *open_record(

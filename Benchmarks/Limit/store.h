@@ -16,7 +16,7 @@ enum {
   TAG_BYTES = 16,
   CHAIN_OFFSET = BOUND_BYTES + NONCE_BYTES,
   VALUE_BYTES = 512,
-  LARGEST_KEY_BYTES = 128,
+  LARGEST_CANONICAL_BYTES = 128,
 };
 
 enum { KIND_REMOVED = 1, KIND_FIRST = 2, KIND_LAST = 4 };
@@ -101,26 +101,26 @@ window window_of(int file);
 // Returns a range of the file, and reads it if it is not in the window.
 uint8_t *window_at(window *window, uint64_t offset, uint64_t count);
 
-// Writes service, identifier and no other part as a canonical key, and returns its length.
-size_t canonical_key(uint8_t *out, const char *identifier, size_t identifier_bytes);
+// Writes service, identifier and no other part as a canonical name, and returns its length.
+size_t canonical_name(uint8_t *out, const char *identifier, size_t identifier_bytes);
 // Returns the length of the sealed name of a record.
-size_t sealed_name_bytes(size_t key_bytes);
+size_t sealed_name_bytes(size_t canonical_bytes);
 // Returns the length of a record.
-size_t record_bytes(size_t key_bytes, size_t value_bytes);
+size_t record_bytes(size_t canonical_bytes, size_t value_bytes);
 // Seals a record into memory of zeros, makes it the end of the store, and returns its length.
 size_t seal_record(
-  store *store, uint8_t *out, int kind, const uint8_t *key, size_t key_bytes,
+  store *store, uint8_t *out, int kind, const uint8_t *canonical, size_t canonical_bytes,
   const uint8_t *value, size_t value_bytes);
 // Does the same with a nonce that must not be used for any other record.
 size_t seal_record_with(
-  store *store, uint8_t *out, const uint8_t *nonce, int kind, const uint8_t *key,
-  size_t key_bytes, const uint8_t *value, size_t value_bytes);
+  store *store, uint8_t *out, const uint8_t *nonce, int kind, const uint8_t *canonical,
+  size_t canonical_bytes, const uint8_t *value, size_t value_bytes);
 // Does the same with a name and value that are already padded, maybe in place in the record.
 size_t seal_plain(
   store *store, uint8_t *out, const uint8_t *nonce, int kind, const uint64_t tag[2],
   const plain_record *plain);
 // Opens the name of a record in place and checks that it is the entry's. Returns the length of its
-// canonical key, which is now at the sealed name's place.
+// canonical name, which is now at the sealed name's place.
 size_t open_name(const store *store, uint8_t *record, const entry *entry);
 // Opens the value of a record in place and checks its item and length.
 const uint8_t *open_record(
@@ -131,7 +131,8 @@ plain_record open_plain(const store *store, uint8_t *record, const entry *entry)
 // Begins `journal.next`, an empty journal that is to replace the store's.
 void store_successor(store *next, const store *store);
 
-void item_tag(const store *store, const uint8_t *key, size_t key_bytes, uint64_t tag[2]);
+void item_tag(
+  const store *store, const uint8_t *canonical, size_t canonical_bytes, uint64_t tag[2]);
 // Encodes the mark for the store's end.
 void encode_mark(const store *store, uint8_t out[MARK_BYTES]);
 

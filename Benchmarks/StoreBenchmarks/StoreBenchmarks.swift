@@ -77,9 +77,9 @@ private func containers() {
 /// Adds the benchmarks of sealing and opening single records, including the file access.
 private func singleItems() {
   Benchmark("Durable put", configuration: configuration()) { (benchmark, made: StoreAndKey) in
-    let (key, value) = (try Items.key(0), Items.value(0))
+    let (name, value) = (try Items.name(0), Items.value(0))
     benchmark.startMeasurement()
-    for _ in benchmark.scaledIterations { try made.store.put(value, for: key) }
+    for _ in benchmark.scaledIterations { try made.store.put(value, for: name) }
   } setup: {
     try Scratch.store()
   }
@@ -95,11 +95,11 @@ private func singleItems() {
 
   Benchmark("Get one of 100,000", configuration: configuration(.kilo)) {
     (benchmark, made: StoreAndKey) in
-    let keys = try benchmark.scaledIterations.map { _ in
-      try Items.key(Int.random(in: 0..<100_000))
+    let names = try benchmark.scaledIterations.map { _ in
+      try Items.name(Int.random(in: 0..<100_000))
     }
     benchmark.startMeasurement()
-    for key in keys { blackHole(try made.store.value(for: key)) }
+    for name in names { blackHole(try made.store.value(for: name)) }
   } setup: {
     try Scratch.store(of: 100_000)
   }
@@ -108,7 +108,7 @@ private func singleItems() {
 /// Adds the benchmarks of whole stores.
 private func manyItems() {
   Benchmark("List 100,000", configuration: configuration()) { (benchmark, made: StoreAndKey) in
-    blackHole(try made.store.keys(in: nil))
+    blackHole(try made.store.names(in: nil))
   } setup: {
     try Scratch.store(of: 100_000)
   }

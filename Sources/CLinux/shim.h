@@ -157,7 +157,7 @@ static inline int session_tools_arrived_byte_count(int descriptor) {
 }
 
 /* Where the other end of a socket is. */
-enum session_tools_peer_place {
+enum session_tools_peer_location {
   session_tools_peer_none, /* It is not connected. */
   session_tools_peer_local_socket,
   session_tools_peer_loopback,
@@ -167,7 +167,7 @@ enum session_tools_peer_place {
 /* An IPv6 address that stands for one of IPv4 begins with these bytes. */
 static const unsigned char session_tools_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-static inline enum session_tools_peer_place session_tools_peer_place(int descriptor) {
+static inline enum session_tools_peer_location session_tools_peer_location(int descriptor) {
   struct sockaddr_storage peer;
   socklen_t size = sizeof peer;
   memset(&peer, 0, sizeof peer);

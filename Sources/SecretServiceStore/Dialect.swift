@@ -11,7 +11,7 @@ extension ForeignSecretServiceItems {
     /// The attributes that all its items have.
     let attributes: [String: String]
     /// Returns the item's name here; `nil` when the attributes are not the program's.
-    let key: @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
+    let itemName: @Sendable (_ attributes: [String: String]) throws(StoreError) -> ItemName?
     /// Returns whether an item is the program's for certain, so that one without a name here is
     /// reported.
     var owns: @Sendable (_ attributes: [String: String]) -> Bool = { _ in false }
@@ -21,15 +21,15 @@ extension ForeignSecretServiceItems {
     /// - Parameters:
     ///   - name: The name for errors.
     ///   - attributes: The attributes that all its items have; the service is searched for them.
-    ///   - key: Makes the name here from all attributes of an item, or returns `nil` for another
-    ///     program's item. Of items with the same name, the one changed last counts.
+    ///   - itemName: Makes the name here from all attributes of an item, or returns `nil` for
+    ///     another program's item. Of items with the same name, the one changed last counts.
     public init(
       name: String, attributes: [String: String],
-      key: @escaping @Sendable (_ attributes: [String: String]) throws(StoreError) -> StoreKey?
+      itemName: @escaping @Sendable (_ attributes: [String: String]) throws(StoreError) -> ItemName?
     ) {
       self.name = name
       self.attributes = attributes
-      self.key = key
+      self.itemName = itemName
     }
   }
 }
@@ -42,9 +42,11 @@ extension ForeignSecretServiceItems.Dialect {
   public static let pythonKeyring = owning(name: "python-keyring") { attributes in
     // The second is that of versions before 8.
     ["Python keyring library", "python-keyring"].contains(attributes["application"])
-  } key: { attributes throws(StoreError) in
-    if let key = try key(attributes, service: "service", identifier: "username") { return key }
-    return try key(attributes, service: "Title", identifier: "UserName")
+  } itemName: { attributes throws(StoreError) in
+    if let name = try itemName(attributes, service: "service", identifier: "username") {
+      return name
+    }
+    return try itemName(attributes, service: "Title", identifier: "UserName")
   }
 
   /// `go-keyring`, as in GitHub's `gh`: service and user name, and nothing else that a program gave
@@ -52,15 +54,15 @@ extension ForeignSecretServiceItems.Dialect {
   public static let goKeyring = Self(name: "go-keyring", attributes: [:]) {
     attributes throws(StoreError) in
     guard hasOnly(["service", "username"], attributes) else { return nil }
-    return try key(attributes, service: "service", identifier: "username")
+    return try itemName(attributes, service: "service", identifier: "username")
   }
 
   /// Rust's `keyring`: service, user name, and the target as access group unless it is the default.
   public static let rustKeyring = owning(name: "keyring-rs") { attributes in
     attributes["application"]?.hasPrefix("rust-keyring") == true
-  } key: { attributes throws(StoreError) in
+  } itemName: { attributes throws(StoreError) in
     let target = attributes["target"] ?? ""
-    return try key(
+    return try itemName(
       attributes, service: "service", identifier: "username",
       accessGroup: ["", "default"].contains(target) ? nil : target)
   }
@@ -69,7 +71,7 @@ extension ForeignSecretServiceItems.Dialect {
   public static let keytar = Self(name: "keytar", attributes: [:]) {
     attributes throws(StoreError) in
     guard hasOnly(["service", "account"], attributes) else { return nil }
-    return try key(attributes, service: "service", identifier: "account")
+    return try itemName(attributes, service: "service", identifier: "account")
   }
 
   /// git's `git-credential-libsecret`: service `git`, and the URL as identifier.
@@ -84,21 +86,21 @@ extension ForeignSecretServiceItems.Dialect {
       ["http", "https"].contains(attributes["protocol"])
     default: false
     }
-  } key: { attributes throws(StoreError) in
+  } itemName: { attributes throws(StoreError) in
     guard let scheme = attributes["protocol"], let server = attributes["server"] else { return nil }
     let port = attributes["port"].map { $0 == "0" ? "" : ":\($0)" } ?? ""
     return try GitItemName(
       scheme: scheme, user: attributes["user"], host: server + port, path: attributes["object"]
-    ).key()
+    ).itemName()
   }
 
   /// Docker's `docker-credential-secretservice`: service `docker`, user name and server as
   /// identifier.
   public static let docker = owning(name: "docker", attributes: ["docker_cli": "1"]) { _ in
     true
-  } key: { attributes throws(StoreError) in
+  } itemName: { attributes throws(StoreError) in
     guard let server = attributes["server"], let user = attributes["username"] else { return nil }
-    return try DockerItemName(user: user, server: server).key()
+    return try DockerItemName(user: user, server: server).itemName()
   }
 
   /// Items stored with `secret-tool`, whose other attributes make the identifier.
@@ -113,22 +115,22 @@ extension ForeignSecretServiceItems.Dialect {
       && !attributes.keys.contains { $0.hasPrefix("session-tools:") }
       && !GivenAttributes.isEntryOfKeePassXC(attributes)
       && ![pythonKeyring, rustKeyring, docker].contains { $0.takes(attributes) }
-  } key: { attributes throws(StoreError) in
-    try key(of: attributes, otherwise: "secret-tool")
+  } itemName: { attributes throws(StoreError) in
+    try itemName(of: attributes, otherwise: "secret-tool")
   }
 
   /// Returns a name that contains all attributes, whichever program made the item.
   ///
   /// - Throws: `invalidName`.
-  static func key(
+  static func itemName(
     of attributes: [String: String], otherwise name: String
-  ) throws(StoreError) -> StoreKey? {
+  ) throws(StoreError) -> ItemName? {
     var rest = GivenAttributes.of(attributes)
     rest["xdg:schema"] = nil
     let service = rest.removeValue(forKey: "service")
     let texts = rest.sorted { $0.key < $1.key }.map { "\(escaped($0.key))=\(escaped($0.value))" }
     guard !texts.isEmpty else { return nil }
-    return try StoreKey(texts.joined(separator: ", "), in: StoreNamespace(service: service ?? name))
+    return try ItemName(texts.joined(separator: ", "), in: StoreNamespace(service: service ?? name))
   }
 
   private static func escaped(_ text: String) -> String {
@@ -139,10 +141,10 @@ extension ForeignSecretServiceItems.Dialect {
   private static func owning(
     name: String, attributes: [String: String] = [:],
     _ owns: @escaping @Sendable ([String: String]) -> Bool,
-    key: @escaping @Sendable ([String: String]) throws(StoreError) -> StoreKey?
+    itemName: @escaping @Sendable ([String: String]) throws(StoreError) -> ItemName?
   ) -> Self {
     var dialect = Self(name: name, attributes: attributes) { given throws(StoreError) in
-      owns(given) ? try key(given) : nil
+      owns(given) ? try itemName(given) : nil
     }
     dialect.owns = owns
     return dialect
@@ -152,7 +154,7 @@ extension ForeignSecretServiceItems.Dialect {
   func takes(_ given: [String: String]) -> Bool {
     guard attributes.allSatisfy({ given[$0.key] == $0.value }) else { return false }
     do throws(StoreError) {
-      return try key(given) != nil
+      return try itemName(given) != nil
     } catch {
       return true
     }
@@ -161,14 +163,14 @@ extension ForeignSecretServiceItems.Dialect {
   /// All dialects defined here.
   public static let all = [pythonKeyring, goKeyring, rustKeyring, keytar, git, docker, secretTool]
 
-  private static func key(
+  private static func itemName(
     _ attributes: [String: String], service: String, identifier: String,
     accessGroup: String? = nil
-  ) throws(StoreError) -> StoreKey? {
+  ) throws(StoreError) -> ItemName? {
     guard let service = attributes[service], let identifier = attributes[identifier] else {
       return nil
     }
-    return try StoreKey(
+    return try ItemName(
       identifier, in: StoreNamespace(service: service, accessGroup: accessGroup))
   }
 

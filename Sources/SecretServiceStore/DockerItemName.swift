@@ -30,8 +30,8 @@ package struct DockerItemName: Hashable, Sendable {
   /// Returns the full name of the item.
   ///
   /// - Throws: `invalidName` if it is too long.
-  package func key() throws(StoreError) -> StoreKey {
-    try StoreKey(identifier, in: Self.namespace())
+  package func itemName() throws(StoreError) -> ItemName {
+    try ItemName(identifier, in: Self.namespace())
   }
 
   /// Returns the namespace of Docker's credentials.

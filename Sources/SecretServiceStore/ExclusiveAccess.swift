@@ -17,13 +17,13 @@ extension SecretServiceStore {
   /// - Throws: `timedOut`, `unavailable` when the bus cannot be reached, `unsafePermissions`,
   ///   `accessDenied`, `io`, or the closure's errors.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to itemName: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     let deadline = Deadline(in: timeout)
-    try locks.names.lock(key, timeout: timeout)
-    defer { locks.names.unlock(key) }
+    try locks.names.lock(itemName, timeout: timeout)
+    defer { locks.names.unlock(itemName) }
     if let name = try waiting({ store async throws(StoreError) in
-      try await store.ownedName(for: key, until: deadline)
+      try await store.ownedName(for: itemName, until: deadline)
     }) {
       defer {
         BlockingAnswer<Void, Never>.wait { [options] in
@@ -32,7 +32,7 @@ extension SecretServiceStore {
       }
       return try body()
     }
-    let held = try locks.file().lock(byte: locks.byte(of: key), timeout: deadline.left)
+    let held = try locks.file().lock(byte: locks.byte(of: itemName), timeout: deadline.left)
     defer { held.unlock() }
     return try body()
   }
@@ -41,12 +41,12 @@ extension SecretServiceStore {
   ///
   /// - Throws: As the blocking variant, and `cancelled` when the task was cancelled while waiting.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to itemName: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     let deadline = Deadline(in: timeout)
-    try await locks.names.lock(key, timeout: timeout)
-    defer { locks.names.unlock(key) }
-    if let name = try await ownedName(for: key, until: deadline) {
+    try await locks.names.lock(itemName, timeout: timeout)
+    defer { locks.names.unlock(itemName) }
+    if let name = try await ownedName(for: itemName, until: deadline) {
       do {
         let result = try await body()
         await name.release(timeout: options.timeout)
@@ -56,22 +56,22 @@ extension SecretServiceStore {
         throw error
       }
     }
-    let held = try await locks.file().lock(byte: locks.byte(of: key), timeout: deadline.left)
+    let held = try await locks.file().lock(byte: locks.byte(of: itemName), timeout: deadline.left)
     defer { held.unlock() }
     return try await body()
   }
 
-  /// Returns the name on the bus that stands for a key, once no other connection owns it; `nil`
+  /// Returns the name on the bus that stands for a name, once no other connection owns it; `nil`
   /// where there can be none.
   private func ownedName(
-    for key: StoreKey, until deadline: Deadline
+    for itemName: ItemName, until deadline: Deadline
   ) async throws(StoreError) -> OwnedName? {
     guard bus.isPresent else { return nil }
     do throws(DBusError) {
       // A free name is available in no time, but not without the bus's answer.
       let connection = try await locks.connection(to: bus, until: Deadline(in: options.timeout))
       return try await OwnedName.request(
-        RuntimeLocks.busName(of: key), on: connection, answerTimeout: options.timeout,
+        RuntimeLocks.busName(of: itemName), on: connection, answerTimeout: options.timeout,
         until: deadline)
     } catch let error where error.saysNameForbidden {
       locks.isFileNeeded.withLock { $0 = true }
@@ -79,7 +79,7 @@ extension SecretServiceStore {
     } catch let error where error.kind == .timedOut {
       throw StoreError(
         .timedOut, store: name, reason: "another process has held the lock for too long",
-        remedy: "Find it with busctl --user status \(RuntimeLocks.busName(of: key))",
+        remedy: "Find it with busctl --user status \(RuntimeLocks.busName(of: itemName))",
         underlying: error)
     } catch {
       throw storeError(error)
@@ -89,7 +89,7 @@ extension SecretServiceStore {
 
 /// The locks that the service lacks.
 final class RuntimeLocks: Sendable {
-  let names = NameLocks<StoreKey>(store: "secret service")
+  let names = NameLocks<ItemName>(store: "secret service")
   /// Whether the bus has refused a name.
   let isFileNeeded = Mutex(false)
   private let opened = Mutex<LockFile?>(nil)
@@ -111,11 +111,11 @@ final class RuntimeLocks: Sendable {
     }
   }
 
-  /// Returns the name on the bus for a key, in any collection: one collection can have several
+  /// Returns the name on the bus for a name, in any collection: one collection can have several
   /// names.
-  static func busName(of key: StoreKey) -> String {
+  static func busName(of name: ItemName) -> String {
     // No part of a name on the bus begins with a digit.
-    "org.session_tools.Lock.H" + Checksum.hexadecimal(of: key.canonicalBytes).prefix(32)
+    "org.session_tools.Lock.H" + Checksum.hexadecimal(of: name.canonicalBytes).prefix(32)
   }
 
   /// Returns the lock file, in a directory that is made when it is first needed.
@@ -141,9 +141,9 @@ final class RuntimeLocks: Sendable {
     return try PrivateDirectory(path, fileSystem: fileSystem)
   }
 
-  /// Returns the byte of the lock file for a key.
-  func byte(of key: StoreKey) -> Int {
-    let bytes = key.canonicalBytes
+  /// Returns the byte of the lock file for a name.
+  func byte(of name: ItemName) -> Int {
+    let bytes = name.canonicalBytes
     return LockFile.byte(
       for: Checksum.sha256(ByteBuffer(bytes), 0..<bytes.count).load(UInt64.self, at: 0))
   }

@@ -13,7 +13,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   public let dialect: Dialect
   private let store: SecretServiceStore
   /// The paths of the items that were listed last.
-  private let paths = Mutex<[StoreKey: [String]]>([:])
+  private let paths = Mutex<[ItemName: [String]]>([:])
 
   /// Describes a program's items; asks the service nothing.
   public convenience init(
@@ -33,7 +33,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
     let service = store.traits
     return StoreTraits(
       isAtomic: false, isDurable: service.isDurable, seesOtherProcesses: true,
-      excludesOtherProcesses: false, largestValueByteCount: service.largestValueByteCount,
+      excludesOtherProcesses: false, maximumValueByteCount: service.maximumValueByteCount,
       isReadOnly: true)
   }
 
@@ -50,46 +50,46 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
   /// Reads the value of an item.
   ///
   /// - Throws: The errors of ``SecretServiceStore/asyncValue(for:)``.
-  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    if let known = paths.withLock({ $0[key] }),
-      let value = try await store.foreignValue(of: known, { try self.dialect.key($0) == key })
+  public func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    if let known = paths.withLock({ $0[name] }),
+      let value = try await store.foreignValue(of: known, { try self.dialect.itemName($0) == name })
     {
       return value
     }
     // The item has not been listed yet, or its path now has another item.
     _ = try await found()
-    guard let known = paths.withLock({ $0[key] }) else { return nil }
-    return try await store.foreignValue(of: known) { try self.dialect.key($0) == key }
+    guard let known = paths.withLock({ $0[name] }) else { return nil }
+    return try await store.foreignValue(of: known) { try self.dialect.itemName($0) == name }
   }
 
   /// Returns the names of the items.
   ///
-  /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``; `invalidName` for an item that
+  /// - Throws: The errors of ``SecretServiceStore/asyncNames(in:)``; `invalidName` for an item that
   ///   cannot be listed.
-  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
     let found = try await found()
     if let omission = found.omissions.first {
       throw StoreError(
         .invalidName, store: "\(dialect.name) items",
         reason: "\(omission.name) cannot be listed: \(omission.reason)")
     }
-    return found.keys.filter { namespace == nil || $0.namespace == namespace }
+    return found.names.filter { namespace == nil || $0.namespace == namespace }
   }
 
   /// Returns the names of the items, and what they leave out; blocks.
   ///
-  /// - Throws: The errors of ``SecretServiceStore/asyncKeys(in:)``.
+  /// - Throws: The errors of ``SecretServiceStore/asyncNames(in:)``.
   package func listing() throws(StoreError) -> StoreListing {
     try waiting { store async throws(StoreError) in try await store.found() }
   }
 
   private func found() async throws(StoreError) -> StoreListing {
-    var found: [StoreKey: [FoundItem]] = [:]
+    var found: [ItemName: [FoundItem]] = [:]
     var omissions: [Omission] = []
     for item in try await store.foreignItems(with: dialect.attributes) {
       do throws(StoreError) {
-        if let key = try dialect.key(item.attributes) {
-          found[key, default: []].append(item)
+        if let name = try dialect.itemName(item.attributes) {
+          found[name, default: []].append(item)
         } else if dialect.owns(item.attributes) {
           omissions.append(
             try await omission(
@@ -100,19 +100,19 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
         omissions.append(try await omission(item, "\(error.reason); copy it by hand"))
       }
     }
-    for (key, items) in found where items.count > 1 {
-      omissions += try await duplicates(of: key, among: items)
+    for (name, items) in found where items.count > 1 {
+      omissions += try await duplicates(of: name, among: items)
     }
     paths.withLock { [found] in $0 = found.mapValues { $0.map(\.path) } }
     return StoreListing(
-      keys: found.keys.sorted(), omissions: omissions.sorted { $0.name < $1.name })
+      names: found.keys.sorted(), omissions: omissions.sorted { $0.name < $1.name })
   }
 
   /// Returns what is left out of several items with one name, of which the newest counts.
   ///
   /// An older one with the same attributes and the same value has nothing else in it.
   private func duplicates(
-    of key: StoreKey, among items: [FoundItem]
+    of name: ItemName, among items: [FoundItem]
   ) async throws(StoreError) -> [Omission] {
     let paths = items.map(\.path)
     let newest = try await store.perform { operation in
@@ -127,7 +127,7 @@ public final class ForeignSecretServiceItems: AsyncSecretStore, ReadOnlySecretSt
       omissions.append(
         try await omission(
           item,
-          "a newer item would also be \(key), and only that one is read; copy this one by hand"))
+          "a newer item would also be \(name), and only that one is read; copy this one by hand"))
     }
     return omissions
   }

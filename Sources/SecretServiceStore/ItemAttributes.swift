@@ -27,25 +27,25 @@ package enum ItemAttributes {
     case small, large
 
     /// The largest value of a small item, in bytes.
-    private static let largestByteCount = 32 << 10
+    private static let maximumByteCount = 32 << 10
 
     package init(of value: SecretBytes) {
-      self = value.byteCount <= Self.largestByteCount ? .small : .large
+      self = value.byteCount <= Self.maximumByteCount ? .small : .large
     }
   }
 
-  package static func all(of key: StoreKey, size: Size) -> [String: String] {
-    var attributes = inNamespace(key.namespace, size: size)
-    attributes[identity] = identityText(of: key)
-    attributes[identifier] = EscapedName.escape(key.identifier)
+  package static func all(of name: ItemName, size: Size) -> [String: String] {
+    var attributes = inNamespace(name.namespace, size: size)
+    attributes[identity] = identityText(of: name)
+    attributes[identifier] = EscapedName.escape(name.identifier)
     attributes[schema] = "org.session-tools.Item"
     return attributes
   }
 
-  /// Returns the attributes that only the item of a key has; with a size, only while it has that
+  /// Returns the attributes that only the item of a name has; with a size, only while it has that
   /// size.
-  static func identity(of key: StoreKey, size: Size? = nil) -> [String: String] {
-    var attributes = [identity: identityText(of: key)]
+  static func identity(of name: ItemName, size: Size? = nil) -> [String: String] {
+    var attributes = [identity: identityText(of: name)]
     attributes[Self.size] = size?.rawValue
     return attributes
   }
@@ -62,19 +62,19 @@ package enum ItemAttributes {
     return attributes
   }
 
-  /// Returns the key of an item with these attributes; `nil` when they are not ours, or were
+  /// Returns the name of an item with these attributes; `nil` when they are not ours, or were
   /// changed.
-  package static func key(of attributes: [String: String]) -> StoreKey? {
+  package static func name(of attributes: [String: String]) -> ItemName? {
     guard let service = name(attributes[service]),
       let group = part(attributes[accessGroup]), let install = part(attributes[install]),
       let identifier = name(attributes[identifier]),
       let namespace = try? StoreNamespace(
         service: service, accessGroup: group,
         install: install.map { InstallIdentifier(rawValue: $0) }),
-      let key = try? StoreKey(identifier, in: namespace),
-      attributes[identity] == identityText(of: key)
+      let name = try? ItemName(identifier, in: namespace),
+      attributes[identity] == identityText(of: name)
     else { return nil }
-    return key
+    return name
   }
 
   private static func name(_ attribute: String?) -> String? {
@@ -88,7 +88,7 @@ package enum ItemAttributes {
     return name(attribute).map { .some($0) }
   }
 
-  private static func identityText(of key: StoreKey) -> String {
-    Checksum.hexadecimal(of: key.canonicalBytes)
+  private static func identityText(of name: ItemName) -> String {
+    Checksum.hexadecimal(of: name.canonicalBytes)
   }
 }

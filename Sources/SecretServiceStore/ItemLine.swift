@@ -2,23 +2,23 @@ package import SecretStores
 
 /// The secret of one item in the service: one line of ASCII.
 ///
-/// `session-tools:1:` and, in Base64, length of the key 4 ‖ key in its canonical encoding ‖ value ‖
-/// SHA-256 of all that.
+/// `session-tools:1:` and, in Base64, length of the name 4 ‖ name in its canonical encoding ‖ value
+/// ‖ SHA-256 of all that.
 ///
 /// Providers treat a secret as text, whatever its type: they stop at a NUL, change bytes that are
 /// not UTF-8, and one of them cannot read its own file again after a newline. The line contains the
-/// key, so a value moved to another name is noticed.
+/// name, so a value moved to another name is noticed.
 package enum ItemLine {
   private static let prefix = "session-tools:1:"
   private static let anyPrefix = "session-tools:"
 
-  package static func encode(_ value: SecretBytes, for key: StoreKey) -> ByteBuffer {
-    let keyByteCount = key.canonicalByteCount
-    let valueEnd = 4 + keyByteCount + value.byteCount
+  package static func encode(_ value: SecretBytes, for name: ItemName) -> ByteBuffer {
+    let nameByteCount = name.canonicalByteCount
+    let valueEnd = 4 + nameByteCount + value.byteCount
     let content = ByteBuffer(byteCount: valueEnd + Checksum.byteCount, isSecret: true)
-    content.store(UInt32(keyByteCount), at: 0)
-    key.storeCanonical(in: content, at: 4)
-    content.copy(value, to: 4 + keyByteCount)
+    content.store(UInt32(nameByteCount), at: 0)
+    name.storeCanonical(in: content, at: 4)
+    content.copy(value, to: 4 + nameByteCount)
     content.copy(Checksum.sha256(content, 0..<valueEnd), 0..<Checksum.byteCount, to: valueEnd)
     let line = ByteBuffer(
       byteCount: prefix.utf8.count + Base64.byteCount(ofEncoded: content.byteCount),
@@ -37,7 +37,7 @@ package enum ItemLine {
   ///
   /// - Throws: The reason why it is not the line of an item.
   package static func decode(_ line: SecretBytes) throws(Defect) -> (
-    key: StoreKey, value: SecretBytes
+    name: ItemName, value: SecretBytes
   ) {
     try line.withBytes { bytes throws(Defect) in
       guard bytes.starts(with: anyPrefix) else { throw .isNone }
@@ -48,11 +48,11 @@ package enum ItemLine {
       let valueEnd = byteCount - Checksum.byteCount
       guard valueEnd >= 4 else { throw .isDamaged }
       let checksum = Checksum.sha256(content, 0..<valueEnd)
-      let keyByteCount = Int(content.load(UInt32.self, at: 0))
-      guard content.isEqual(valueEnd..<byteCount, checksum), 4 + keyByteCount <= valueEnd,
-        let key = StoreKey(canonicalBytes: content.bytes(4..<4 + keyByteCount))
+      let nameByteCount = Int(content.load(UInt32.self, at: 0))
+      guard content.isEqual(valueEnd..<byteCount, checksum), 4 + nameByteCount <= valueEnd,
+        let name = ItemName(canonicalBytes: content.bytes(4..<4 + nameByteCount))
       else { throw .isDamaged }
-      return (key, SecretBytes(in: content, 4 + keyByteCount..<valueEnd))
+      return (name, SecretBytes(in: content, 4 + nameByteCount..<valueEnd))
     }
   }
 }

@@ -121,12 +121,12 @@ extension ForeignSecretServiceItems.Dialect {
   /// made of all attributes; `nil` for an item without attributes.
   ///
   /// - Throws: `invalidName`.
-  package static func key(of attributes: [String: String]) throws(StoreError) -> StoreKey? {
+  package static func itemName(of attributes: [String: String]) throws(StoreError) -> ItemName? {
     for dialect in all
     where dialect.attributes.allSatisfy({ attributes[$0.key] == $0.value }) {
-      if let key = try dialect.key(attributes) { return key }
+      if let name = try dialect.itemName(attributes) { return name }
     }
     // For an application with its own schema, like most in a sandbox.
-    return try key(of: attributes, otherwise: attributes["xdg:schema"] ?? "libsecret")
+    return try itemName(of: attributes, otherwise: attributes["xdg:schema"] ?? "libsecret")
   }
 }

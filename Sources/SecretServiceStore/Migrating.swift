@@ -2,11 +2,11 @@ public import SecretStores
 
 extension SecretServiceStore {
   /// Fewer values are read faster one by one than with their whole namespace.
-  private static let smallestBulkCount = 20
+  private static let minimumBulkCount = 20
   /// How many items are read together for the sake of one, whose own read takes about as long.
   ///
   /// So the time for all parts of a large collection does not grow with its square.
-  private static let largestExcess = 10
+  private static let maximumExcess = 10
 
   /// Returns the service's path of a named collection, and of the default one that the items are in
   /// any; blocks.
@@ -43,40 +43,40 @@ extension SecretServiceStore {
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
   package func values(
-    ofFirst keys: ArraySlice<StoreKey>
+    ofFirst names: ArraySlice<ItemName>
   ) throws(StoreError) -> [SecretBytes?] {
-    guard keys.count >= Self.smallestBulkCount else { return keys.map { _ in nil } }
-    var values: [StoreKey: SecretBytes] = [:]
-    for (namespace, keys) in Dictionary(grouping: keys, by: \.namespace) {
-      let largestCount = keys.count * Self.largestExcess
+    guard names.count >= Self.minimumBulkCount else { return names.map { _ in nil } }
+    var values: [ItemName: SecretBytes] = [:]
+    for (namespace, names) in Dictionary(grouping: names, by: \.namespace) {
+      let maximumCount = names.count * Self.maximumExcess
       let items = try waiting { store async throws(StoreError) in
         try await store.perform { operation in
-          try await operation.count(in: namespace, .small) <= largestCount
+          try await operation.count(in: namespace, .small) <= maximumCount
             ? operation.smallItems(in: namespace) : [:]
         }
       }
       values.merge(items) { $1 }
     }
-    return keys.map { values[$0] }
+    return names.map { values[$0] }
   }
 
   /// Lists the names when it is asked for many, which is cheaper than asking for each, unless the
   /// collection has more than ten times as many.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  package func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey> {
-    if keys.count >= Self.smallestBulkCount {
+  package func present(among names: [ItemName]) throws(StoreError) -> Set<ItemName> {
+    if names.count >= Self.minimumBulkCount {
       let count = try waiting { store async throws(StoreError) in
         try await store.perform { operation in
           try await operation.count(in: nil, .small) + operation.count(in: nil, .large)
         }
       }
-      if count <= keys.count * Self.largestExcess {
-        return Set(try listing().keys).intersection(keys)
+      if count <= names.count * Self.maximumExcess {
+        return Set(try listing().names).intersection(names)
       }
     }
-    var present: Set<StoreKey> = []
-    for key in keys where try contains(key) { present.insert(key) }
+    var present: Set<ItemName> = []
+    for name in names where try contains(name) { present.insert(name) }
     return present
   }
 }

@@ -169,27 +169,29 @@ struct Operation: Sendable {
   }
 
   /// Returns the value of an item.
-  func value(for key: StoreKey) async throws -> SecretBytes? {
+  func value(for name: ItemName) async throws -> SecretBytes? {
     // Read one by one, because their sizes are unknown.
-    let lines = try await lines(with: ItemAttributes.identity(of: key), .one, .large)
+    let lines = try await lines(with: ItemAttributes.identity(of: name), .one, .large)
     guard let path = try await provider.newest(of: Array(lines.keys), until: deadline),
       let line = lines[path]
     else { return nil }
     let item = try line.item.get()
-    guard item.key == key else { throw store.corrupt("the entry for \(key) contains another item") }
+    guard item.name == name else {
+      throw store.corrupt("the entry for \(name) contains another item")
+    }
     return item.value
   }
 
   /// Returns the items of a namespace, or of all.
-  func items(in namespace: StoreNamespace?) async throws -> [StoreKey: SecretBytes] {
+  func items(in namespace: StoreNamespace?) async throws -> [ItemName: SecretBytes] {
     var items = try await smallItems(in: namespace)
     try await add(.large, in: namespace, to: &items)
     return items
   }
 
   /// Returns the items of a namespace, or of all, that can be read together.
-  func smallItems(in namespace: StoreNamespace?) async throws -> [StoreKey: SecretBytes] {
-    var items: [StoreKey: SecretBytes] = [:]
+  func smallItems(in namespace: StoreNamespace?) async throws -> [ItemName: SecretBytes] {
+    var items: [ItemName: SecretBytes] = [:]
     try await add(.small, in: namespace, to: &items)
     return items
   }
@@ -204,56 +206,56 @@ struct Operation: Sendable {
 
   private func add(
     _ size: ItemAttributes.Size, in namespace: StoreNamespace?,
-    to items: inout [StoreKey: SecretBytes]
+    to items: inout [ItemName: SecretBytes]
   ) async throws {
     let attributes = ItemAttributes.inNamespace(namespace, size: size)
     for line in try await lines(with: attributes, .all, size).values {
-      let (key, value) = try item(in: line, of: namespace)
+      let (name, value) = try item(in: line, of: namespace)
       // Two items have this name: a separate read finds the one that counts.
-      items[key] = items[key] == nil ? value : try await self.value(for: key)
+      items[name] = items[name] == nil ? value : try await self.value(for: name)
     }
   }
 
-  /// Returns the keys of a namespace, or of all.
+  /// Returns the names of a namespace, or of all.
   ///
-  /// The secrets of small items contain their keys: asking for the attributes of each would take
+  /// The secrets of small items contain their names: asking for the attributes of each would take
   /// many times as long.
-  func keys(in namespace: StoreNamespace?) async throws -> [StoreKey] {
+  func names(in namespace: StoreNamespace?) async throws -> [ItemName] {
     var keys = Set(try await smallItems(in: namespace).keys)
     let large = ItemAttributes.inNamespace(namespace, size: .large)
     for path in try await items(with: large, .all) {
-      if let key = try await key(of: path, in: namespace) { keys.insert(key) }
+      if let key = try await name(of: path, in: namespace) { keys.insert(key) }
     }
     return keys.sorted()
   }
 
-  /// Returns the key in an item's attributes; `nil` when the item is gone.
+  /// Returns the name in an item's attributes; `nil` when the item is gone.
   ///
   /// - Throws: `corrupt` when the attributes are not ours.
-  private func key(of path: String, in namespace: StoreNamespace?) async throws -> StoreKey? {
+  private func name(of path: String, in namespace: StoreNamespace?) async throws -> ItemName? {
     guard let attributes = try await provider.attributes(of: path, until: deadline) else {
       return nil
     }
-    guard let key = ItemAttributes.key(of: attributes),
-      namespace.map({ $0 == key.namespace }) ?? true
+    guard let name = ItemAttributes.name(of: attributes),
+      namespace.map({ $0 == name.namespace }) ?? true
     else {
       throw store.corrupt("the name of an item was changed")
     }
-    return key
+    return name
   }
 
-  /// Returns all keys, with the values of small items that are intact.
+  /// Returns all names, with the values of small items that are intact.
   func listing() async throws -> StoreListing {
-    var (keys, values): (Set<StoreKey>, [StoreKey: SecretBytes]) = ([], [:])
+    var (names, values): (Set<ItemName>, [ItemName: SecretBytes]) = ([], [:])
     var omissions: [Omission] = []
     var others = try await items(
       with: ItemAttributes.inNamespace(nil, size: .large), .all)
     let small = try await lines(
       with: ItemAttributes.inNamespace(nil, size: .small), .all, .small)
     for (path, line) in small {
-      if let (key, value) = try? line.item.get() {
+      if let (name, value) = try? line.item.get() {
         // Two items have this name: a later read finds the one that counts.
-        if keys.insert(key).inserted { values[key] = value } else { values[key] = nil }
+        if names.insert(name).inserted { values[name] = value } else { values[name] = nil }
       } else {
         // A later read reports why it is unreadable.
         others.append(path)
@@ -261,7 +263,7 @@ struct Operation: Sendable {
     }
     for path in others {
       do {
-        if let key = try await key(of: path, in: nil) { keys.insert(key) }
+        if let name = try await name(of: path, in: nil) { names.insert(name) }
       } catch let error as StoreError {
         // The label has the names, and shows them even if the attributes do not.
         let label = try await provider.label(of: path, until: deadline) ?? path
@@ -269,7 +271,7 @@ struct Operation: Sendable {
           Omission(label, reason: "\(error.reason); remove it, for example with Seahorse"))
       }
     }
-    return StoreListing(keys: keys.sorted(), values: values, omissions: omissions)
+    return StoreListing(names: names.sorted(), values: values, omissions: omissions)
   }
 
   /// Returns the item in a line, which must be of a namespace if one is given.
@@ -277,10 +279,10 @@ struct Operation: Sendable {
   /// - Throws: `corrupt` or `unsupportedVersion`.
   private func item(
     in line: KeptLine, of namespace: StoreNamespace?
-  ) throws -> (key: StoreKey, value: SecretBytes) {
+  ) throws -> (name: ItemName, value: SecretBytes) {
     let item = try line.item.get()
-    guard namespace.map({ $0 == item.key.namespace }) ?? true else {
-      throw store.corrupt("the item \(item.key) is stored under another name")
+    guard namespace.map({ $0 == item.name.namespace }) ?? true else {
+      throw store.corrupt("the item \(item.name) is stored under another name")
     }
     return item
   }

@@ -29,7 +29,7 @@ extension Operation {
     var counts: [Maker: Int] = [:]
     for item in try await foundItems(items(with: [:], in: collection)) {
       // Migrations leave the keys of sealed stores where they are.
-      if ItemAttributes.key(of: item.attributes)?.namespace == .storeKeys { continue }
+      if ItemAttributes.name(of: item.attributes)?.namespace == .storeKeys { continue }
       counts[item.isOfKWallet ? .kwallet : Maker(item.attributes), default: 0] += 1
     }
     return counts

@@ -26,7 +26,7 @@ extension SecretServiceStore {
     _ body: @Sendable (Operation) async throws -> Result
   ) async throws -> Result {
     let deadline = Deadline(in: options.timeout)
-    var (restartsLeft, keysLeft) = (1, ServiceLink.largestKeyCount - 1)
+    var (restartsLeft, keysLeft) = (1, ServiceLink.maximumKeyCount - 1)
     var isUnanswered = false
     while true {
       do {

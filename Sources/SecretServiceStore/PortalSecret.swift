@@ -12,7 +12,7 @@ package struct PortalSecret: Sendable {
   /// The name in errors.
   package static let name = "the app's secret from the desktop's portal"
   /// The shortest secret, of 128 bits; gnome-keyring's has 64 bytes.
-  private static let smallestByteCount = 16
+  private static let minimumByteCount = 16
 
   private let bus: SessionBus
   private let timeout: Duration
@@ -63,7 +63,7 @@ package struct PortalSecret: Sendable {
     } catch {
       preconditionFailure("no other error is thrown: \(error)")
     }
-    guard secret.byteCount >= Self.smallestByteCount else {
+    guard secret.byteCount >= Self.minimumByteCount else {
       throw invalid("it has \(secret.byteCount) bytes, too few for a key")
     }
     return secret
@@ -77,8 +77,8 @@ package struct PortalSecret: Sendable {
     return try await withThrowingTaskGroup(of: SecretBytes?.self) { group in
       group.addTask {
         let secret = try await pipe.readToEnd(until: deadline)
-        guard secret.byteCount <= SecretPipe.largestByteCount else {
-          throw invalid("it has more than \(SecretPipe.largestByteCount) bytes")
+        guard secret.byteCount <= SecretPipe.maximumByteCount else {
+          throw invalid("it has more than \(SecretPipe.maximumByteCount) bytes")
         }
         return secret
       }

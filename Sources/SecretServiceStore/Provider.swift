@@ -78,7 +78,7 @@ struct Provider: Sendable {
 /// A provider and a session with it, in which secrets are sealed for the bus.
 struct ServiceLink: Sendable {
   /// How many keys are tried before a provider's refusal counts as an error.
-  static let largestKeyCount = 4
+  static let maximumKeyCount = 4
 
   let provider: Provider
   let session: ServiceSession
@@ -105,7 +105,7 @@ struct ServiceLink: Sendable {
   private static func session(
     with provider: Provider, until deadline: Deadline
   ) async throws(DBusError) -> ServiceSession {
-    for _ in 1..<largestKeyCount {
+    for _ in 1..<maximumKeyCount {
       do throws(DBusError) {
         return try await ServiceSession.open(with: provider, timeout: deadline.left)
       } catch let error where error.name == "org.freedesktop.DBus.Error.InvalidArgs" {

@@ -5,7 +5,7 @@ import SecretStores
 struct KeptLine: Sendable {
   let bytes: SecretBytes
   /// `corrupt` or `unsupportedVersion` when it is not the line of an item.
-  let item: Result<(key: StoreKey, value: SecretBytes), StoreError>
+  let item: Result<(name: ItemName, value: SecretBytes), StoreError>
 
   /// Whether the provider may have returned it in place of a locked secret.
   fileprivate var isDoubtful: Bool {
@@ -21,9 +21,9 @@ struct KeptLine: Sendable {
 /// reported, later than the read, that nothing was locked.
 extension Operation {
   /// How often to ask for items that exist and are not locked, but are not returned.
-  private static let largestRoundCount = 5
+  private static let maximumRoundCount = 5
   /// With how many other items an empty one is read.
-  private static let largestCompany = 50
+  private static let maximumCompany = 50
 
   /// Returns the secret of another program's item; `nil` when the item is gone.
   ///
@@ -49,10 +49,10 @@ extension Operation {
   /// - Throws: `corrupt` when no other item shows it, `locked` and similar errors.
   private func secretInCompany(of path: String) async throws -> SecretBytes {
     let collection = Provider.collection(of: path)
-    for _ in 0..<Self.largestRoundCount {
+    for _ in 0..<Self.maximumRoundCount {
       try await unlockIfLocked(collection)
       let others = try await provider.items(of: collection, until: deadline)
-      for other in others.filter({ $0 != path }).prefix(Self.largestCompany) {
+      for other in others.filter({ $0 != path }).prefix(Self.maximumCompany) {
         var refusal = DBusError.unexpected("GetSecrets")
         let given = try await givenSecrets(of: [path, other], .small, refusal: &refusal)
         if let secret = given[path], !secret.isEmpty || given[other]?.isEmpty == false {
@@ -123,7 +123,7 @@ extension Operation {
     // Once is not enough, because a collection may be unlocked again before its state is checked.
     var seenDoubtful: Set<String> = []
     var (wasAllowed, refusal) = (false, DBusError.unexpected("GetSecrets"))
-    for _ in 0..<Self.largestRoundCount {
+    for _ in 0..<Self.maximumRoundCount {
       let given = try await givenSecrets(of: paths, size, refusal: &refusal).mapValues(read)
       let doubtful = paths.filter { given[$0]?.isDoubtful ?? true }
       if doubtful.isEmpty { return given.mapValues(\.content) }

@@ -6,7 +6,7 @@ import Synchronization
 /// A pipe through which a program on the bus hands over a secret.
 final class SecretPipe: Sendable {
   /// The longest secret; a longer one is not a key.
-  static let largestByteCount = 4096
+  static let maximumByteCount = 4096
 
   private let reader: BusDescriptor
   private let untakenWriter: Mutex<BusDescriptor?>
@@ -32,7 +32,7 @@ final class SecretPipe: Sendable {
   /// - Returns: The secret; one byte more than the longest of one that is too long.
   /// - Throws: `timedOut` or `cancelled`.
   func readToEnd(until deadline: Deadline) async throws(DBusError) -> SecretBytes {
-    let buffer = ByteBuffer(byteCount: Self.largestByteCount + 1, isSecret: true)
+    let buffer = ByteBuffer(byteCount: Self.maximumByteCount + 1, isSecret: true)
     var byteCount = 0
     while byteCount < buffer.byteCount {
       try await reader.waitUntilReadable(until: deadline)

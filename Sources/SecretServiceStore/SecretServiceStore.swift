@@ -15,7 +15,7 @@ import Synchronization
 /// with more items: keep many or large items in a sealed file store, and its key here.
 public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// The largest value, in bytes: 16 MiB.
-  public static let largestValueByteCount = 16 << 20
+  public static let maximumValueByteCount = 16 << 20
 
   /// The collection that the store uses.
   public let collection: Collection
@@ -51,32 +51,32 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// - Throws: `locked`; `promptDismissed`; `unavailable` when there is no bus, no provider or no
   ///   such collection; `timedOut`, `cancelled`, `corrupt`, `unsupportedVersion` or
   ///   `accessDenied`.
-  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    try await perform { operation in try await operation.value(for: key) }
+  public func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    try await perform { operation in try await operation.value(for: name) }
   }
 
-  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
+  /// Returns the names of one namespace, or of all when `nil`, in ascending order.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
-    try await perform { operation in try await operation.keys(in: namespace) }
+  public func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await perform { operation in try await operation.names(in: namespace) }
   }
 
-  /// Returns all keys and values of one namespace, or of all when `nil`.
+  /// Returns all names and values of one namespace, or of all when `nil`.
   ///
   /// It makes far fewer calls than reading each item.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
   public func items(
     in namespace: StoreNamespace?
-  ) async throws(StoreError) -> [StoreKey: SecretBytes] {
+  ) async throws(StoreError) -> [ItemName: SecretBytes] {
     try await perform { operation in try await operation.items(in: namespace) }
   }
 
-  /// Returns all keys and values of one namespace, or of all when `nil`; blocks.
+  /// Returns all names and values of one namespace, or of all when `nil`; blocks.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func items(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey: SecretBytes] {
+  public func items(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName: SecretBytes] {
     try waiting { store async throws(StoreError) in try await store.items(in: namespace) }
   }
 
@@ -86,19 +86,19 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   ///   `outcomeUnknown` when the service did not report whether it made a change, or when some
   ///   changes were made and one failed.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    for case .put(let value, let key) in changes
-    where value.byteCount > Self.largestValueByteCount {
+    for case .put(let value, let itemName) in changes
+    where value.byteCount > Self.maximumValueByteCount {
       throw StoreError(
         .valueTooLarge, store: name,
-        reason: "the value for \(key) has \(value.byteCount) bytes",
-        remedy: "Store at most \(Self.largestValueByteCount) bytes")
+        reason: "the value for \(itemName) has \(value.byteCount) bytes",
+        remedy: "Store at most \(Self.maximumValueByteCount) bytes")
     }
     for (number, change) in changes.enumerated() {
       do throws(StoreError) {
         try await perform { operation in
           switch change {
-          case .put(let value, for: let key): try await operation.put(value, for: key)
-          case .remove(let key): try await operation.remove(key)
+          case .put(let value, for: let itemName): try await operation.put(value, for: itemName)
+          case .remove(let itemName): try await operation.remove(itemName)
           }
         }
       } catch {
@@ -110,9 +110,9 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// Returns whether there is an item, without reading its value.
   ///
   /// - Throws: The errors of ``asyncValue(for:)``.
-  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
+  public func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
     try await perform { operation in
-      try await !operation.items(with: ItemAttributes.identity(of: key), .presence).isEmpty
+      try await !operation.items(with: ItemAttributes.identity(of: name), .presence).isEmpty
     }
   }
 
@@ -176,8 +176,8 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
   /// Returns the changes of some items from now on, by any program.
   ///
   /// As ``changes()``; an event costs only those who listen to one of its names.
-  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    watcher.stream(from: self, of: keys)
+  public func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
+    watcher.stream(from: self, of: names)
   }
 
   /// The traits of a store without atomic changes that other processes share; durable, unless the
@@ -186,7 +186,7 @@ public final class SecretServiceStore: AsyncSecretStore, MigratableStore {
     StoreTraits(
       isAtomic: false, isDurable: collection.name != "session", seesOtherProcesses: true,
       excludesOtherProcesses: Sandbox.current == nil && !locks.isFileNeeded.withLock(\.self),
-      largestValueByteCount: Self.largestValueByteCount)
+      maximumValueByteCount: Self.maximumValueByteCount)
   }
 
   /// Returns that the provider protects the items, with the keyring's password.

@@ -29,7 +29,7 @@ extension SecretServiceStore {
   /// Decodes a line of the service.
   ///
   /// - Throws: `corrupt` or `unsupportedVersion`.
-  func item(in line: SecretBytes) throws(StoreError) -> (key: StoreKey, value: SecretBytes) {
+  func item(in line: SecretBytes) throws(StoreError) -> (name: ItemName, value: SecretBytes) {
     do throws(ItemLine.Defect) {
       return try ItemLine.decode(line)
     } catch .isNewer {

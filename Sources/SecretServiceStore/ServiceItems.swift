@@ -4,7 +4,7 @@ import SecretStores
 /// Reading items by their paths.
 extension ServiceLink {
   /// How many small items are read at once: together at most a tenth of the bus's limit.
-  private static let largestBatchCount = 250
+  private static let maximumBatchCount = 250
 
   /// Returns the secrets of some items, as the provider keeps them; locked or missing items are
   /// left out.
@@ -16,7 +16,7 @@ extension ServiceLink {
     var lines: [String: SecretBytes] = [:]
     var rest = paths[...]
     while !rest.isEmpty {
-      let batch = Array(rest.prefix(size == .small ? Self.largestBatchCount : 1))
+      let batch = Array(rest.prefix(size == .small ? Self.maximumBatchCount : 1))
       let wanted = Set(batch)
       rest = rest.dropFirst(batch.count)
       let answer = try await provider.call(

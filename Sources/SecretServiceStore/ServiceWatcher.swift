@@ -19,9 +19,9 @@ final class ServiceWatcher: Sendable {
 
   /// Returns a stream of a store's changes from now on.
   func stream(
-    from store: SecretServiceStore, of keys: Set<StoreKey>? = nil
+    from store: SecretServiceStore, of names: Set<ItemName>? = nil
   ) -> AsyncStream<StoreEvent> {
-    let stream = observers.stream(of: keys)
+    let stream = observers.stream(of: names)
     task.withLock { task in
       guard task == nil else { return }
       task = Task.detached { [observers, collection = store.collection, bus = store.bus] in
@@ -47,7 +47,7 @@ private struct ChangeRelay {
   private let bus: SessionBus
   private let connection: DBusConnection
   /// The names of the items seen, by the provider's paths; `nil` for items of other programs.
-  private var keys: [String: StoreKey?] = [:]
+  private var names: [String: ItemName?] = [:]
 
   init(
     _ collection: SecretServiceStore.Collection, _ observers: Observers, _ bus: SessionBus
@@ -81,9 +81,9 @@ private struct ChangeRelay {
       timeout: Self.timeout)
     guard answer != nil else { return }
     // Covers changes before the subscriptions.
-    observers.tell(.resynchronize)
+    observers.report(.resynchronize)
     for await signal in signals {
-      if let event = await event(of: signal) { observers.tell(event) }
+      if let event = await event(of: signal) { observers.report(event) }
     }
   }
 
@@ -94,8 +94,8 @@ private struct ChangeRelay {
       // KWallet sends every signal twice, for the collection's path and for its alias's.
       if signal.path.hasPrefix("\(Provider.path)/aliases/") { return nil }
       if signal.name == "ItemDeleted" {
-        guard let key = keys.removeValue(forKey: path) else { return .resynchronize }
-        return key.map { .changed([$0]) }
+        guard let name = names.removeValue(forKey: path) else { return .resynchronize }
+        return name.map { .changed([$0]) }
       }
       do {
         let provider = try await Provider(
@@ -111,14 +111,14 @@ private struct ChangeRelay {
           let attributes = try await provider.attributes(
             of: path, until: Deadline(in: Self.timeout))
         else {
-          if keys[path] == .some(nil) { keys.removeValue(forKey: path) }
+          if names[path] == .some(nil) { names.removeValue(forKey: path) }
           return nil
         }
         // An item may be reported before it has its attributes, and be gone when it has them.
         guard !attributes.isEmpty else { return .resynchronize }
-        let key = ItemAttributes.key(of: attributes)
-        keys[path] = .some(key)
-        return key.map { .changed([$0]) }
+        let name = ItemAttributes.name(of: attributes)
+        names[path] = .some(name)
+        return name.map { .changed([$0]) }
       } catch {
         return .resynchronize
       }
@@ -131,7 +131,7 @@ private struct ChangeRelay {
       return isLock ? .resynchronize : nil
     case "NameOwnerChanged":
       guard signal.arguments.first?.text == Provider.wellKnownName else { return nil }
-      keys = [:]
+      names = [:]
       return .resynchronize
     default: return nil
     }

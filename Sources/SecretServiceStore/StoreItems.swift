@@ -20,7 +20,7 @@ extension Operation {
   }
 
   /// How often a service is searched whose collections are unlocked meanwhile.
-  private static let largestSearchCount = 5
+  private static let maximumSearchCount = 5
   private static let pause = Duration.milliseconds(20)
 
   /// Returns the paths of the store's items with some attributes.
@@ -30,7 +30,7 @@ extension Operation {
     guard store.collection.name == nil else {
       return try await itemsOfNamed(with: attributes, extent)
     }
-    for _ in 0..<Self.largestSearchCount {
+    for _ in 0..<Self.maximumSearchCount {
       let found = try await search(for: attributes)
       let present = found.open + found.locked
       if extent == .presence, !present.isEmpty { return present }

@@ -3,33 +3,33 @@ import SecretStores
 
 extension Operation {
   /// How often a value is written that is not stored afterwards.
-  private static let largestTryCount = 3
+  private static let maximumAttemptCount = 3
 
   /// Stores a value, reads it back, and removes other items under its name.
-  func put(_ value: SecretBytes, for key: StoreKey) async throws {
-    if try await isPut(value, for: key) { return }
-    for _ in 1..<Self.largestTryCount {
+  func put(_ value: SecretBytes, for name: ItemName) async throws {
+    if try await isPut(value, for: name) { return }
+    for _ in 1..<Self.maximumAttemptCount {
       let isDone = try await confirming { () async throws -> Bool in
-        try await isPut(value, for: key)
+        try await isPut(value, for: name)
       }
       if isDone { return }
     }
     throw StoreError(
       .outcomeUnknown, store: store.name,
-      reason: "the service does not return the value that was stored for \(key)",
+      reason: "the service does not return the value that was stored for \(name)",
       remedy: "Read the item again; if it is wrong, keep such values in a sealed store")
   }
 
   /// Stores a value and reads it back; returns `false` when it is not stored.
-  private func isPut(_ value: SecretBytes, for key: StoreKey) async throws -> Bool {
-    let before = try await lines(with: ItemAttributes.identity(of: key), .one, .large)
+  private func isPut(_ value: SecretBytes, for name: ItemName) async throws -> Bool {
+    let before = try await lines(with: ItemAttributes.identity(of: name), .one, .large)
     let newest = try await provider.newest(of: Array(before.keys), until: deadline)
     let collection =
       if let newest { Provider.collection(of: newest) } else { try await collection() }
     try await unlockIfLocked(collection)
-    let path = try await write(value, for: key, over: newest, in: collection)
+    let path = try await write(value, for: name, over: newest, in: collection)
     return try await confirming { () async throws in
-      guard try await isStored(value, for: key, at: path, over: before[path]?.bytes) else {
+      guard try await isStored(value, for: name, at: path, over: before[path]?.bytes) else {
         return false
       }
       // Left by a program that died. Items made meanwhile stay: of two concurrent writers, each
@@ -43,31 +43,31 @@ extension Operation {
   ///
   /// - Returns: The path of the item.
   private func write(
-    _ value: SecretBytes, for key: StoreKey, over existing: String?, in collection: String
+    _ value: SecretBytes, for name: ItemName, over existing: String?, in collection: String
   ) async throws -> String {
     // A large item keeps its size attribute: different attributes would make another item.
     let large = try await provider.search(
-      collection, for: ItemAttributes.identity(of: key, size: .large), until: deadline)
+      collection, for: ItemAttributes.identity(of: name, size: .large), until: deadline)
     let size = large.isEmpty ? ItemAttributes.Size(of: value) : .large
     if let path = existing {
       // A growing item becomes `large` before its value does.
       let isGrowing = size == .large && !large.contains(path)
-      if isGrowing { try await setAttributes(of: path, to: key, size) }
-      if let path = try await create(key, size, value, over: path, in: collection) { return path }
+      if isGrowing { try await setAttributes(of: path, to: name, size) }
+      if let path = try await create(name, size, value, over: path, in: collection) { return path }
     }
-    if let path = try await create(key, size, value, over: nil, in: collection) { return path }
+    if let path = try await create(name, size, value, over: nil, in: collection) { return path }
     throw DBusError.unexpected("CreateItem")
   }
 
   private func setAttributes(
-    of path: String, to key: StoreKey, _ size: ItemAttributes.Size
+    of path: String, to name: ItemName, _ size: ItemAttributes.Size
   ) async throws {
     do throws(DBusError) {
       _ = try await provider.call(
         path, .properties, "Set",
         [
           .string(ServiceInterface.item.rawValue), .string("Attributes"),
-          .variant(.strings(ItemAttributes.all(of: key, size: size))),
+          .variant(.strings(ItemAttributes.all(of: name, size: size))),
         ], until: deadline)
     } catch let error where error.saysGone {
       // The next call notices it too.
@@ -78,12 +78,12 @@ extension Operation {
   ///
   /// - Returns: `false` when the item is gone.
   private func setValue(
-    of path: String, to value: SecretBytes, for key: StoreKey
+    of path: String, to value: SecretBytes, for name: ItemName
   ) async throws -> Bool {
     try await writing { () async throws in
       do {
         _ = try await provider.call(
-          path, .item, "SetSecret", [link.session.seal(ItemLine.encode(value, for: key))],
+          path, .item, "SetSecret", [link.session.seal(ItemLine.encode(value, for: name))],
           until: deadline)
         return true
       } catch let error as DBusError where error.saysGone {
@@ -101,20 +101,20 @@ extension Operation {
   ///
   /// - Returns: The path of the item; `nil` when the item to replace is gone.
   private func create(
-    _ key: StoreKey, _ size: ItemAttributes.Size, _ value: SecretBytes, over existing: String?,
+    _ name: ItemName, _ size: ItemAttributes.Size, _ value: SecretBytes, over existing: String?,
     in collection: String
   ) async throws -> String? {
     let label =
-      "\(EscapedName.escape(key.namespace.service)): \(EscapedName.escape(key.identifier))"
+      "\(EscapedName.escape(name.namespace.service)): \(EscapedName.escape(name.identifier))"
     let properties: [String: Variant] = [
       "org.freedesktop.Secret.Item.Label": .string(label),
-      "org.freedesktop.Secret.Item.Attributes": .strings(ItemAttributes.all(of: key, size: size)),
+      "org.freedesktop.Secret.Item.Attributes": .strings(ItemAttributes.all(of: name, size: size)),
     ]
     return try await writing { () async throws in
       let answer = try await provider.call(
         collection, .collection, "CreateItem",
         [
-          .properties(properties), link.session.seal(ItemLine.encode(value, for: key)),
+          .properties(properties), link.session.seal(ItemLine.encode(value, for: name)),
           // Replace an item that was made meanwhile.
           .boolean(true),
         ], until: deadline)
@@ -129,7 +129,7 @@ extension Operation {
         // The prompt is never shown, so no one is asked; if this fails, it ends with the
         // connection.
         _ = try? await provider.call(prompt, .prompt, "Dismiss", [], until: deadline)
-        return try await setValue(of: existing, to: value, for: key) ? existing : nil
+        return try await setValue(of: existing, to: value, for: name) ? existing : nil
       }
       let result = try await confirmed(prompt, in: collection)
       guard let item = result.objectPath else { throw DBusError.unexpected("CreateItem") }
@@ -139,17 +139,19 @@ extension Operation {
 
   /// Returns whether a written value is stored, or a later value of another writer.
   private func isStored(
-    _ value: SecretBytes, for key: StoreKey, at path: String, over before: SecretBytes?
+    _ value: SecretBytes, for name: ItemName, at path: String, over before: SecretBytes?
   ) async throws -> Bool {
     guard let line = try await line(of: path) else { return false }
     let item = try line.item.get()
-    guard item.key == key else { throw store.corrupt("the entry for \(key) contains another item") }
+    guard item.name == name else {
+      throw store.corrupt("the entry for \(name) contains another item")
+    }
     return item.value == value || line.bytes != before
   }
 
-  /// Removes the items of a key.
-  func remove(_ key: StoreKey) async throws {
-    let paths = try await items(with: ItemAttributes.identity(of: key), .known)
+  /// Removes the items of a name.
+  func remove(_ name: ItemName) async throws {
+    let paths = try await items(with: ItemAttributes.identity(of: name), .known)
     guard let newest = try await provider.newest(of: paths, until: deadline) else { return }
     try await unlockIfLocked(collectionsOf: paths)
     // The newest item, which counts, goes last, so that an older one never counts.

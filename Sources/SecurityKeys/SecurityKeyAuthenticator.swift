@@ -21,7 +21,7 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
   private let store: SealedFileStore
   private let prompt: any AuthenticationPrompt
   /// How many PINs may be wrong within one evaluation.
-  private static let largestTryCount = 3
+  private static let maximumAttemptCount = 3
   /// With fewer tries left, a person is not asked again after a wrong PIN.
   private static let fewestTriesLeft = 3
 
@@ -70,7 +70,7 @@ public struct SecurityKeyAuthenticator: UserAuthenticator {
     let store = store
     store.lock()
     var failure = AuthenticationError(.failed, "the security key was not asked")
-    for failureCount in 0..<Self.largestTryCount {
+    for failureCount in 0..<Self.maximumAttemptCount {
       let person = Person(
         prompt: prompt, request: request, failureCount: failureCount,
         fewestTriesLeft: failureCount == 0 ? 1 : Self.fewestTriesLeft)

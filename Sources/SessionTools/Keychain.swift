@@ -7,10 +7,10 @@ import Synchronization
 ///
 /// Reading makes nothing: a keychain that does not exist has no items. Storing the first item
 /// makes the keychain, and so does exclusive access to a name.
-final class Keychain: BlockingConditionalStore, PlacedStore {
+final class Keychain: BlockingConditionalStore, LocatedStore {
   var queue: DispatchQueue { queues.next }
   private let queues = BlockingQueues("session-tools.keychain", count: 8)
-  private let location: Swift.Result<String, StoreError>
+  private let directory: Swift.Result<String, StoreError>
   private let config: KeychainContainerConfig
   private let opened = Mutex(Opened())
   /// Observers that subscribed before the store was open.
@@ -25,7 +25,7 @@ final class Keychain: BlockingConditionalStore, PlacedStore {
   init(_ config: KeychainContainerConfig) {
     self.config = config
     let name = Self.directoryName(for: config.groupName)
-    location = Swift.Result { () throws(StoreError) in
+    directory = Swift.Result { () throws(StoreError) in
       "\(try UserDirectory.data.path)/session-tools/\(name)"
     }
   }
@@ -33,7 +33,7 @@ final class Keychain: BlockingConditionalStore, PlacedStore {
   /// The path of the store.
   ///
   /// - Throws: `unavailable` if this user has no home directory.
-  var path: String { get throws(StoreError) { try location.get() } }
+  var path: String { get throws(StoreError) { try directory.get() } }
 
   /// Returns a file name for any name; different names have different file names.
   ///
@@ -66,18 +66,18 @@ final class Keychain: BlockingConditionalStore, PlacedStore {
   /// Returns the store's identity, so that all objects of one keychain have the same.
   func identity() throws(StoreError) -> String? { try existing()?.identity() }
 
-  func place() throws(StoreError) -> String? { try existing()?.place() }
+  func location() throws(StoreError) -> String? { try existing()?.location() }
 
-  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try existing()?.value(for: key)
+  func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
+    try existing()?.value(for: name)
   }
 
-  func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    try existing()?.contains(key) ?? false
+  func contains(_ name: ItemName) throws(StoreError) -> Bool {
+    try existing()?.contains(name) ?? false
   }
 
-  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    try existing()?.keys(in: namespace) ?? []
+  func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    try existing()?.names(in: namespace) ?? []
   }
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
@@ -104,20 +104,20 @@ final class Keychain: BlockingConditionalStore, PlacedStore {
   }
 
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try existingOrNew().withExclusiveAccess(to: key, timeout: timeout, body)
+    try existingOrNew().withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     // Another thread that holds the lock may be opening the store, which takes as long as its key.
     let store =
       if let store = storeIfOpen { store } else {
         try await onQueue { keychain throws(StoreError) in try keychain.existingOrNew() }
       }
-    return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+    return try await store.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   /// Returns the store's stream of changes.
@@ -130,10 +130,10 @@ final class Keychain: BlockingConditionalStore, PlacedStore {
   }
 
   /// Returns the store's stream of the changes of some names, as ``changes()``.
-  func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    if let store = storeIfOpen { return store.changes(of: keys) }
+  func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
+    if let store = storeIfOpen { return store.changes(of: names) }
     defer { openForEarlyListeners() }
-    return early.stream(of: keys)
+    return early.stream(of: names)
   }
 
   /// Opens the store if it exists, without blocking the caller: its key may be asked for.
@@ -217,11 +217,11 @@ final class Keychain: BlockingConditionalStore, PlacedStore {
     guard let store = opened.store, !opened.isRelayed, !early.isEmpty else { return }
     opened.isRelayed = true
     let events = store.changes()
-    early.tell(.resynchronize)
+    early.report(.resynchronize)
     Task { [weak self] in
       for await event in events {
         guard let self else { return }
-        early.tell(event)
+        early.report(event)
       }
     }
   }

@@ -157,8 +157,8 @@ public struct SecretServiceKey: KeySource {
     try store.remove(item())
   }
 
-  private func item() throws(StoreError) -> StoreKey {
-    try StoreKey(name, in: .storeKeys)
+  private func item() throws(StoreError) -> ItemName {
+    try ItemName(name, in: .storeKeys)
   }
 
   private func makeIfAbsent() throws(StoreError) {

@@ -15,8 +15,8 @@ private struct PendingChange {
   /// How many items of the plan it stands for, with those that turned out to be changed.
   private(set) var count = 0
 
-  func isFull(_ largestCount: Int) -> Bool {
-    count >= largestCount || byteCount >= MigrationBatch.largestByteCount
+  func isFull(_ maximumCount: Int) -> Bool {
+    count >= maximumCount || byteCount >= MigrationBatch.maximumByteCount
   }
 
   mutating func add(_ item: Item?) {
@@ -46,7 +46,7 @@ extension MigrationEngine {
   private mutating func copyBatch(_ number: Int, from start: Int) throws(StoreError) {
     var batch = try journal.batch(number)
     let copies = batch.copies.filter { $0.position >= start }
-    let largestCount = Self.largestChangeCount(migration.target)
+    let maximumCount = Self.maximumChangeCount(migration.target)
     var sources = ValueReader(migration.source, copies.map(\.source))
     var targets = ValueReader(
       migration.target, copies.filter { $0.prior != .absent }.map(\.target))
@@ -68,7 +68,7 @@ extension MigrationEngine {
       }
       // An item that was changed is reported when all items are verified.
       pending.add(try? item.get())
-      guard pending.isFull(largestCount) else { continue }
+      guard pending.isFull(maximumCount) else { continue }
       try write(pending, number, first..<copy.position + 1, &batch)
       first = copy.position + 1
       pending = PendingChange()
@@ -109,7 +109,7 @@ extension MigrationEngine {
     for item in pending.items {
       guard let existing = item.existing else { continue }
       changes.append(
-        .put(existing, for: try MigrationJournal.keptKey(number, item.copy.position)))
+        .put(existing, for: try MigrationJournal.keptName(number, item.copy.position)))
     }
     if batch.correct(pending.items.map(\.copy), in: positions) {
       changes.append(try journal.change(of: batch, number))
@@ -176,7 +176,7 @@ extension MigrationEngine {
   /// is not atomic, or because one of the items is damaged.
   private func takenNames(
     of copies: [MigrationBatch.Copy]
-  ) throws(StoreError) -> Set<StoreKey>? {
+  ) throws(StoreError) -> Set<ItemName>? {
     guard migration.target.traits.isAtomic, let target = migration.target as? any MigratableStore
     else { return nil }
     let free = copies.filter { $0.prior == .absent }.map(\.target)

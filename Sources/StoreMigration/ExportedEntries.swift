@@ -33,7 +33,7 @@ struct ExportedEntries {
 
   private let name: String
   private let protection: String
-  private var items: [StoreKey: SecretBytes] = [:]
+  private var items: [ItemName: SecretBytes] = [:]
   private var services = DistinctNames()
   private var omissions: [Omission] = []
 
@@ -48,9 +48,9 @@ struct ExportedEntries {
   /// The items; listing them reports what was left out.
   var store: ReadOnlyItems {
     ReadOnlyItems(name: name, protection: protection, atRest: .nothing) { [items, omissions] in
-      StoreListing(keys: items.keys.sorted(), omissions: omissions)
-    } read: { [items] key in
-      items[key]
+      StoreListing(names: items.keys.sorted(), omissions: omissions)
+    } read: { [items] itemName in
+      items[itemName]
     }
   }
 
@@ -71,7 +71,7 @@ struct ExportedEntries {
       for field in Self.kept(fields) {
         let identifier = identifiers.name(for: field.name.isEmpty ? "field" : field.name)
         do throws(StoreError) {
-          items[try StoreKey(identifier, in: namespace)] = SecretBytes(utf8: field.value)
+          items[try ItemName(identifier, in: namespace)] = SecretBytes(utf8: field.value)
         } catch {
           leaveOut(service, Unread(identifier, error.reason))
         }

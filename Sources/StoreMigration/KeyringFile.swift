@@ -52,9 +52,9 @@ package enum KeyringFile {
     return ReadOnlyItems(
       name: name, protection: "plain text, the file of Python's keyring", atRest: .nothing
     ) { [items = reader.items, omissions = reader.omissions] in
-      StoreListing(keys: items.keys.sorted(), omissions: omissions)
-    } read: { [items = reader.items] key in
-      items[key]
+      StoreListing(names: items.keys.sorted(), omissions: omissions)
+    } read: { [items = reader.items] itemName in
+      items[itemName]
     }
   }
 
@@ -90,7 +90,7 @@ private struct KeyringFileReader {
   }
 
   let name: String
-  private(set) var items: [StoreKey: SecretBytes] = [:]
+  private(set) var items: [ItemName: SecretBytes] = [:]
   private(set) var omissions: [Omission] = []
   private var line = 0
   private var service: String?
@@ -125,9 +125,9 @@ private struct KeyringFileReader {
     guard let value = Data(base64Encoded: Data(option.base64)) else {
       throw undecodable("the value is not in base64", line: option.line)
     }
-    let key: StoreKey
+    let itemName: ItemName
     do throws(StoreError) {
-      key = try StoreKey(option.identifier, in: StoreNamespace(service: option.service))
+      itemName = try ItemName(option.identifier, in: StoreNamespace(service: option.service))
     } catch {
       omissions.append(
         Omission(
@@ -135,10 +135,10 @@ private struct KeyringFileReader {
           reason: "\(error.reason); copy it by hand, with keyring get", service: option.service))
       return
     }
-    guard items.updateValue(SecretBytes(value), forKey: key) == nil else {
+    guard items.updateValue(SecretBytes(value), forKey: itemName) == nil else {
       throw StoreError(
         .alreadyExists, store: "\(name), line \(option.line)",
-        reason: "\(key) is already in an earlier line")
+        reason: "\(itemName) is already in an earlier line")
     }
   }
 

@@ -30,8 +30,8 @@ public struct Migration: Sendable {
   /// every time, because a migration that is resumed compares the results.
   public typealias Transform =
     @Sendable (
-      _ key: StoreKey, _ value: SecretBytes
-    ) throws -> (key: StoreKey, value: SecretBytes)?
+      _ name: ItemName, _ value: SecretBytes
+    ) throws -> (name: ItemName, value: SecretBytes)?
 
   /// The store that the items are in.
   public let source: any SecretStore
@@ -247,11 +247,11 @@ extension Migration {
   }
 
   /// Returns whether an item may be moved: it is not the key of a store, and not part of a journal.
-  package static func isMovable(_ key: StoreKey) -> Bool { !key.isReserved }
+  package static func isMovable(_ name: ItemName) -> Bool { !name.isReserved }
 
   /// Returns whether an item belongs to a migration's journal.
-  package static func isOfJournal(_ key: StoreKey) -> Bool {
-    key.namespace == MigrationJournal.namespace
+  package static func isOfJournal(_ name: ItemName) -> Bool {
+    name.namespace == MigrationJournal.namespace
   }
 
   /// Runs a closure while no one else uses a journal.
@@ -261,7 +261,7 @@ extension Migration {
     toJournal store: any SecretStore, _ body: () throws -> Result
   ) throws -> Result {
     try store.withExclusiveAccess(
-      to: MigrationJournal.key("header"), timeout: .seconds(1), body)
+      to: MigrationJournal.name("header"), timeout: .seconds(1), body)
   }
 
   private func exclusively<Result>(

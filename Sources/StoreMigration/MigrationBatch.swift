@@ -4,9 +4,9 @@ import SecretStores
 /// Some of the selected items of a migration, in the order in which they were found.
 struct MigrationBatch: Sendable {
   /// The largest number of items.
-  static let largestCount = 1000
+  static let maximumCount = 1000
   /// The number of bytes of names and values from which on a batch takes no more items.
-  static let largestByteCount = 4 << 20
+  static let maximumByteCount = 4 << 20
 
   enum Prior: Sendable, Equatable {
     /// The target had no item of the name.
@@ -30,16 +30,16 @@ struct MigrationBatch: Sendable {
   }
 
   struct Entry: Sendable {
-    let source: StoreKey
-    let target: StoreKey
+    let source: ItemName
+    let target: ItemName
     var part: Part
   }
 
   /// An item that is copied.
   struct Copy: Sendable {
     let position: Int
-    let source: StoreKey
-    let target: StoreKey
+    let source: ItemName
+    let target: ItemName
     /// The digest of the item as it is in the target.
     let digest: ItemDigest
     var prior: Prior
@@ -72,8 +72,8 @@ extension MigrationBatch {
     case absent, own, other, skipped, left
   }
 
-  /// For each entry: length 4 ‖ source's key ‖ length 4 ‖ target's key ‖ digest 16 ‖ kind 1 ‖ prior
-  /// digest 16; a digest that there is not is zero.
+  /// For each entry: length 4 ‖ source's name ‖ length 4 ‖ target's name ‖ digest 16 ‖ kind 1 ‖
+  /// prior digest 16; a digest that there is not is zero.
   var encoded: SecretBytes {
     let byteCount = entries.reduce(0) { sum, entry in
       sum + 8 + Self.partByteCount + entry.source.canonicalByteCount
@@ -82,10 +82,10 @@ extension MigrationBatch {
     let buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
     var offset = 0
     for entry in entries {
-      for key in [entry.source, entry.target] {
-        buffer.store(UInt32(key.canonicalByteCount), at: offset)
-        key.storeCanonical(in: buffer, at: offset + 4)
-        offset += 4 + key.canonicalByteCount
+      for name in [entry.source, entry.target] {
+        buffer.store(UInt32(name.canonicalByteCount), at: offset)
+        name.storeCanonical(in: buffer, at: offset + 4)
+        offset += 4 + name.canonicalByteCount
       }
       let kind: Kind
       switch entry.part {
@@ -111,10 +111,10 @@ extension MigrationBatch {
     let buffer = ByteBuffer(value.copyBytes(), isSecret: true)
     var entries: [Entry] = []
     var offset = 0
-    var reader = CanonicalKeyReader()
+    var reader = CanonicalNameReader()
     while offset < buffer.byteCount {
-      guard let source = Self.key(in: buffer, at: &offset, by: &reader),
-        let target = Self.key(in: buffer, at: &offset, by: &reader),
+      guard let source = Self.name(in: buffer, at: &offset, by: &reader),
+        let target = Self.name(in: buffer, at: &offset, by: &reader),
         offset + Self.partByteCount <= buffer.byteCount,
         let kind = Kind(rawValue: buffer.load(UInt8.self, at: offset + 16))
       else { return nil }
@@ -133,14 +133,14 @@ extension MigrationBatch {
     self.entries = entries
   }
 
-  private static func key(
-    in buffer: ByteBuffer, at offset: inout Int, by reader: inout CanonicalKeyReader
-  ) -> StoreKey? {
+  private static func name(
+    in buffer: ByteBuffer, at offset: inout Int, by reader: inout CanonicalNameReader
+  ) -> ItemName? {
     guard offset + 4 <= buffer.byteCount else { return nil }
     let start = offset + 4
     let end = start + Int(buffer.load(UInt32.self, at: offset))
     guard end <= buffer.byteCount else { return nil }
     offset = end
-    return reader.key(in: buffer, start..<end)
+    return reader.name(in: buffer, start..<end)
   }
 }

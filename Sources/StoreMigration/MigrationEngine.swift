@@ -98,7 +98,7 @@ struct MigrationEngine {
 
   /// Returns how many items are changed at once: few in a store that is not atomic, where others
   /// see them one by one and each takes long.
-  static func largestChangeCount(_ stores: any SecretStore...) -> Int {
+  static func maximumChangeCount(_ stores: any SecretStore...) -> Int {
     stores.allSatisfy(\.traits.isAtomic) ? 1000 : 16
   }
 
@@ -110,13 +110,13 @@ struct MigrationEngine {
   /// - Parameters:
   ///   - store: The store that is changed.
   ///   - copies: The items to change.
-  ///   - look: Returns the change for an item with the values that both stores have now; `nil` if
+  ///   - check: Returns the change for an item with the values that both stores have now; `nil` if
   ///     it needs none. It throws when what the change is based on has changed.
   /// - Returns: Why items were left as they are, by position.
   /// - Throws: As the stores.
   func change(
     _ store: any SecretStore, _ copies: [MigrationBatch.Copy],
-    _ look: (MigrationBatch.Copy, FoundValues) throws(StoreError) -> StoreChange?
+    _ check: (MigrationBatch.Copy, FoundValues) throws(StoreError) -> StoreChange?
   ) throws(StoreError) -> [Int: StoreError] {
     var left: [Int: StoreError] = [:]
     for part in copies.parts(of: store.traits.isAtomic ? .max : 1) {
@@ -124,7 +124,7 @@ struct MigrationEngine {
       var changes: [ItemChange] = []
       for copy in part {
         let found = try values.next()
-        switch try reading({ () throws(StoreError) in try look(copy, found) }) {
+        switch try reading({ () throws(StoreError) in try check(copy, found) }) {
         case .success(let change?):
           changes.append(ItemChange(position: copy.position, change: change))
         case .success(nil): break
@@ -176,9 +176,9 @@ struct MigrationEngine {
     try journal.store.apply([journal.change(of: header)])
   }
 
-  func changed(_ key: StoreKey) -> StoreError {
+  func changed(_ name: ItemName) -> StoreError {
     StoreError(
-      .changed, store: "\(key)",
+      .changed, store: "\(name)",
       reason: "it was changed during the migration, so it was left as it is")
   }
 
@@ -206,7 +206,7 @@ private struct OmissionList {
 
   mutating func add(_ omission: Omission) throws(StoreError) {
     found.append(omission)
-    guard found.count == MigrationJournal.largestOmittedCount else { return }
+    guard found.count == MigrationJournal.maximumOmittedCount else { return }
     try journal.store.apply(remaining())
     found = []
     writtenCount += 1

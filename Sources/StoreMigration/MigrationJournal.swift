@@ -61,8 +61,8 @@ struct MigrationJournal: Sendable {
     var isInParts: Bool?
   }
 
-  static func key(_ name: String) throws(StoreError) -> StoreKey {
-    try StoreKey(name, in: namespace)
+  static func name(_ identifier: String) throws(StoreError) -> ItemName {
+    try ItemName(identifier, in: namespace)
   }
 
   // MARK: Header
@@ -71,7 +71,7 @@ struct MigrationJournal: Sendable {
   ///
   /// - Throws: As reading the store; `corrupt` or `unsupportedVersion`.
   func header() throws(StoreError) -> Header? {
-    guard let value = try store.value(for: Self.key("header")) else { return nil }
+    guard let value = try store.value(for: Self.name("header")) else { return nil }
     struct Version: Decodable { let version: Int }
     let data = Data(value.copyBytes())
     guard let found = try? JSONDecoder().decode(Version.self, from: data) else {
@@ -89,7 +89,7 @@ struct MigrationJournal: Sendable {
   }
 
   func change(of header: Header) throws(StoreError) -> StoreChange {
-    .put(try encode(header), for: try Self.key("header"))
+    .put(try encode(header), for: try Self.name("header"))
   }
 
   /// Runs a closure that reads what the journal has of a migration.
@@ -118,26 +118,26 @@ struct MigrationJournal: Sendable {
   ///
   /// - Throws: As reading the store; `corrupt`.
   func batch(_ number: Int) throws(StoreError) -> MigrationBatch {
-    guard let value = try store.value(for: Self.key("batch \(number)")),
+    guard let value = try store.value(for: Self.name("batch \(number)")),
       let batch = MigrationBatch(value)
     else { throw corrupt("batch \(number)") }
     return batch
   }
 
   func change(of batch: MigrationBatch, _ number: Int) throws(StoreError) -> StoreChange {
-    .put(batch.encoded, for: try Self.key("batch \(number)"))
+    .put(batch.encoded, for: try Self.name("batch \(number)"))
   }
 
   /// Returns the name of the value that the target had before.
-  static func keptKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
-    try key("kept \(batch)/\(position)")
+  static func keptName(_ batch: Int, _ position: Int) throws(StoreError) -> ItemName {
+    try name("kept \(batch)/\(position)")
   }
 
   /// Reads the value that the target had before.
   ///
   /// - Throws: As reading the store; `corrupt`.
   func kept(_ batch: Int, _ position: Int) throws(StoreError) -> SecretBytes {
-    guard let value = try store.value(for: Self.keptKey(batch, position)) else {
+    guard let value = try store.value(for: Self.keptName(batch, position)) else {
       throw corrupt("value of before")
     }
     return value
@@ -157,7 +157,7 @@ struct MigrationJournal: Sendable {
   ///
   /// - Throws: As reading the store.
   func positions(of items: Items, _ batch: Int) throws(StoreError) -> Set<Int> {
-    guard let value = try store.value(for: Self.key("\(items.rawValue) \(batch)")) else {
+    guard let value = try store.value(for: Self.name("\(items.rawValue) \(batch)")) else {
       return []
     }
     var positions: Set<Int> = []
@@ -172,7 +172,7 @@ struct MigrationJournal: Sendable {
   ) throws(StoreError) -> StoreChange {
     var bytes = [UInt8](repeating: 0, count: (positions.max() ?? 0) / 8 + 1)
     for position in positions { bytes[position / 8] |= 1 << UInt8(position % 8) }
-    return .put(SecretBytes(bytes), for: try Self.key("\(items.rawValue) \(batch)"))
+    return .put(SecretBytes(bytes), for: try Self.name("\(items.rawValue) \(batch)"))
   }
 
   /// Returns the changes after which a batch has these failures, and no others.
@@ -184,7 +184,7 @@ struct MigrationJournal: Sendable {
     var changes: [StoreChange] = []
     for (position, error) in failures {
       changes.append(
-        .put(try encode(StoredError(error)), for: try Self.failureKey(batch, position)))
+        .put(try encode(StoredError(error)), for: try Self.failureName(batch, position)))
     }
     changes.append(try change(of: .failed, to: Set(failures.keys), batch))
     return changes
@@ -194,26 +194,26 @@ struct MigrationJournal: Sendable {
   ///
   /// - Throws: As reading the store; `corrupt`.
   func failure(_ batch: Int, _ position: Int) throws(StoreError) -> StoreError {
-    guard let value = try store.value(for: Self.failureKey(batch, position)),
+    guard let value = try store.value(for: Self.failureName(batch, position)),
       let failure = try? JSONDecoder().decode(StoredError.self, from: Data(value.copyBytes()))
     else { throw corrupt("list of failures") }
     return failure.error
   }
 
-  private static func failureKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
-    try key("failed \(batch)/\(position)")
+  private static func failureName(_ batch: Int, _ position: Int) throws(StoreError) -> ItemName {
+    try name("failed \(batch)/\(position)")
   }
 
   /// Returns the name of the value that the source had, if the target has another.
-  static func originalKey(_ batch: Int, _ position: Int) throws(StoreError) -> StoreKey {
-    try key("original \(batch)/\(position)")
+  static func originalName(_ batch: Int, _ position: Int) throws(StoreError) -> ItemName {
+    try name("original \(batch)/\(position)")
   }
 
   /// Reads the value that the source had; `nil` if the target has the same.
   ///
   /// - Throws: As reading the store.
   func original(_ batch: Int, _ position: Int) throws(StoreError) -> SecretBytes? {
-    try store.value(for: Self.originalKey(batch, position))
+    try store.value(for: Self.originalName(batch, position))
   }
 
   /// An error as the journal stores it.
@@ -264,12 +264,12 @@ struct MigrationJournal: Sendable {
   // MARK: Omissions
 
   /// The largest number of things that one value lists.
-  static let largestOmittedCount = 1000
+  static let maximumOmittedCount = 1000
 
   func change(
     of omissions: [Omission], _ number: Int
   ) throws(StoreError) -> StoreChange {
-    .put(try encode(omissions), for: try Self.omittedKey(number))
+    .put(try encode(omissions), for: try Self.omittedName(number))
   }
 
   /// Calls a closure with everything that the source has and leaves out.
@@ -281,7 +281,7 @@ struct MigrationJournal: Sendable {
     var left = count
     var number = 1
     while left > 0 {
-      guard let value = try store.value(for: Self.omittedKey(number)),
+      guard let value = try store.value(for: Self.omittedName(number)),
         let omissions = try? JSONDecoder().decode(
           [Omission].self, from: Data(value.copyBytes())),
         1...left ~= omissions.count
@@ -292,8 +292,8 @@ struct MigrationJournal: Sendable {
     }
   }
 
-  private static func omittedKey(_ number: Int) throws(StoreError) -> StoreKey {
-    try key("omitted \(number)")
+  private static func omittedName(_ number: Int) throws(StoreError) -> ItemName {
+    try name("omitted \(number)")
   }
 
   // MARK: Closing
@@ -312,9 +312,9 @@ struct MigrationJournal: Sendable {
     {
       // This migration cannot be resumed, so its journal may be removed in parts.
     }
-    let headerKey = try Self.key("header")
-    let keys = try store.keys(in: Self.namespace).filter { $0 != headerKey }
-    for part in keys.parts(of: 1000) { try store.apply(part.map(StoreChange.remove)) }
+    let headerKey = try Self.name("header")
+    let names = try store.names(in: Self.namespace).filter { $0 != headerKey }
+    for part in names.parts(of: 1000) { try store.apply(part.map(StoreChange.remove)) }
     if try store.contains(headerKey) { try store.remove(headerKey) }
   }
 

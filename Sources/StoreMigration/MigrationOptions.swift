@@ -52,12 +52,12 @@ extension MigrationOptions {
     /// Returns whether an item is selected.
     ///
     /// Names are compared byte for byte, as everywhere.
-    public func contains(_ key: StoreKey) -> Bool {
-      let namespace = key.namespace
+    public func contains(_ name: ItemName) -> Bool {
+      let namespace = name.namespace
       return Self.isSame(namespace.service, ifGiven: service)
         && Self.isSame(namespace.accessGroup, ifGiven: accessGroup)
         && Self.isSame(namespace.install?.rawValue, ifGiven: install)
-        && (identifierPattern.map { Pattern($0).matches(key.identifier) } ?? true)
+        && (identifierPattern.map { Pattern($0).matches(name.identifier) } ?? true)
     }
 
     /// Returns whether something that a source leaves out is of the selected items.
@@ -114,17 +114,17 @@ extension MigrationOptions {
     /// Returns the name of an item in the target.
     ///
     /// - Throws: `invalidName` when a part of it cannot be a name.
-    public func target(of key: StoreKey) throws(StoreError) -> StoreKey {
-      let namespace = key.namespace
+    public func target(of itemName: ItemName) throws(StoreError) -> ItemName {
+      let namespace = itemName.namespace
       let rename = renames.first { $0.service.utf8.elementsEqual(namespace.service.utf8) }
-      if rename == nil, install == .keep { return key }
+      if rename == nil, install == .keep { return itemName }
       let newInstall: InstallIdentifier? =
         switch install {
         case .keep: namespace.install
         case .drop: nil
         case .assign(let name): InstallIdentifier(rawValue: name)
         }
-      return key.moved(
+      return itemName.moved(
         to: try StoreNamespace(
           service: rename?.newName ?? namespace.service, accessGroup: namespace.accessGroup,
           install: newInstall))
@@ -144,8 +144,8 @@ extension MigrationOptions.Selection {
     of listing: StoreListing, orInstead foundInstead: () throws(StoreError) -> [Omission]
   ) throws(StoreError) -> [Omission] {
     let omissions = listing.omissions.filter { contains($0) }
-    guard !listing.keys.contains(where: { contains($0) }) else { return omissions }
-    let others = listing.keys.filter { !$0.isReserved }
+    guard !listing.names.contains(where: { contains($0) }) else { return omissions }
+    let others = listing.names.filter { !$0.isReserved }
     if let missed = missed(others.count, listing.omissions.count, such: others.first) {
       return omissions + [missed]
     }
@@ -155,7 +155,7 @@ extension MigrationOptions.Selection {
 
   /// Returns a report that nothing is selected although a source has items; `nil` if it has none,
   /// or everything is selected.
-  func missed(_ itemCount: Int, _ omissionCount: Int, such example: StoreKey?) -> Omission? {
+  func missed(_ itemCount: Int, _ omissionCount: Int, such example: ItemName?) -> Omission? {
     guard itemCount + omissionCount > 0, self != MigrationOptions.Selection() else { return nil }
     let items =
       itemCount == 0

@@ -41,15 +41,15 @@ public struct MigrationPlan: Sendable {
   /// One item and the action for it.
   public struct Entry: Sendable {
     /// The item's name in the source.
-    public let source: StoreKey
+    public let source: ItemName
     /// The item's name in the target.
-    public let target: StoreKey
+    public let target: ItemName
     /// The action for the item.
     public let action: Action
     /// The values that the action was chosen for; `nil` for an item that is not migrated.
     let seen: Seen?
 
-    init(source: StoreKey, target: StoreKey, action: Action, seen: Seen? = nil) {
+    init(source: ItemName, target: ItemName, action: Action, seen: Seen? = nil) {
       self.source = source
       self.target = target
       self.action = action
@@ -72,7 +72,7 @@ public struct MigrationPlan: Sendable {
   /// How many items are the reason why the migration does not begin.
   public private(set) var conflictCount = 0
   /// The name in the target of the first of these items.
-  public private(set) var firstConflict: StoreKey?
+  public private(set) var firstConflict: ItemName?
   /// How much the source has that its items leave out; nothing of it is migrated.
   public internal(set) var omittedCount = 0
   /// The damage that the source found while it listed its items, of which some may be missing.

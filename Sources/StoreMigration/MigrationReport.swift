@@ -43,9 +43,9 @@ public struct MigrationReport: Sendable {
   /// One item and its outcome.
   public struct Entry: Sendable {
     /// The item's name in the source.
-    public let source: StoreKey
+    public let source: ItemName
     /// The item's name in the target.
-    public let target: StoreKey
+    public let target: ItemName
     /// The outcome for the item.
     public let outcome: Outcome
   }
@@ -173,7 +173,7 @@ extension Migration {
     /// - Throws: `nothingBegun` when the migration was closed, also if the journal has another one
     ///   by now; `store`, also for an error of the closure.
     public func forEachLeftItem(
-      _ body: (_ key: StoreKey, _ reason: StoreError) throws(StoreError) -> Void
+      _ body: (_ name: ItemName, _ reason: StoreError) throws(StoreError) -> Void
     ) throws(MigrationError) {
       try journal.reading(digestKey) { () throws(StoreError) in
         try journal.forEachOutcome(batchCount) { entry, outcome throws(StoreError) in

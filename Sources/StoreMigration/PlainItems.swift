@@ -29,13 +29,13 @@ package enum PlainItems {
   ///
   /// - Throws: `unencodable`.
   package static func line(
-    for key: StoreKey, _ value: SecretBytes
+    for name: ItemName, _ value: SecretBytes
   ) throws(StoreError) -> SecretBytes {
     let bytes = value.copyBytes()
     let text = String(validating: bytes, as: UTF8.self)
     let line = Line(
-      service: key.namespace.service, group: key.namespace.accessGroup,
-      install: key.namespace.install?.rawValue, identifier: key.identifier, value: text,
+      service: name.namespace.service, group: name.namespace.accessGroup,
+      install: name.namespace.install?.rawValue, identifier: name.identifier, value: text,
       base64: text == nil ? Data(bytes) : nil)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -43,7 +43,7 @@ package enum PlainItems {
       return SecretBytes(try encoder.encode(line) + [UInt8(ascii: "\n")])
     } catch {
       throw StoreError(
-        .unencodable, store: "JSON Lines", reason: "\(key) cannot be encoded",
+        .unencodable, store: "JSON Lines", reason: "\(name) cannot be encoded",
         underlying: error)
     }
   }
@@ -60,7 +60,7 @@ package enum PlainItems {
   package static func items(
     _ lines: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
-    var items: [StoreKey: SecretBytes] = [:]
+    var items: [ItemName: SecretBytes] = [:]
     var bytes = lines.copyBytes()[...]
     guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
       throw StoreError(
@@ -71,25 +71,25 @@ package enum PlainItems {
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
     let texts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (number, text) in texts.enumerated() where !text.allSatisfy(\.isWhitespaceOfJSON) {
-      let (key, value) = try item(Data(text), name: "\(name), line \(number + 1)")
-      guard items.updateValue(value, forKey: key) == nil else {
+      let (itemName, value) = try item(Data(text), name: "\(name), line \(number + 1)")
+      guard items.updateValue(value, forKey: itemName) == nil else {
         throw StoreError(
           .alreadyExists, store: "\(name), line \(number + 1)",
-          reason: "\(key) is already in an earlier line")
+          reason: "\(itemName) is already in an earlier line")
       }
     }
     return ReadOnlyItems(
       name: name, protection: "plain text, JSON Lines", atRest: .nothing
     ) { [items] in
-      StoreListing(keys: items.keys.sorted())
-    } read: { [items] key in
-      items[key]
+      StoreListing(names: items.keys.sorted())
+    } read: { [items] itemName in
+      items[itemName]
     }
   }
 
   private static func item(
     _ text: Data, name: String
-  ) throws(StoreError) -> (StoreKey, SecretBytes) {
+  ) throws(StoreError) -> (ItemName, SecretBytes) {
     func undecodable(_ reason: String) -> StoreError {
       StoreError(.undecodable, store: name, reason: reason)
     }
@@ -118,7 +118,7 @@ package enum PlainItems {
     let namespace = try StoreNamespace(
       service: line.service, accessGroup: line.group,
       install: line.install.map { InstallIdentifier(rawValue: $0) })
-    return (try StoreKey(line.identifier, in: namespace), SecretBytes(value))
+    return (try ItemName(line.identifier, in: namespace), SecretBytes(value))
   }
 }
 

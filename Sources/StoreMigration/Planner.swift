@@ -12,14 +12,14 @@ struct Planner {
   private let isWithinOneStore: Bool
 
   private var pages: any StorePages
-  private var keys: ArraySlice<StoreKey> = []
+  private var names: ArraySlice<ItemName> = []
   private var reader: ValueReader
   private var seenCount = 0
   /// How many items the source has that are not the library's own, how much it leaves out, and how
   /// many items are selected.
   private var (ownCount, leftOutCount, selectedCount) = (0, 0, 0)
   /// The first item that is not selected.
-  private var firstOther: StoreKey?
+  private var firstOther: ItemName?
   /// The services that are to get another name, and of which no item is selected yet.
   private var unusedRenames: [MigrationOptions.Mapping.Rename]
   private var byteCount = 0
@@ -31,8 +31,8 @@ struct Planner {
 
   /// An item as it would be in the target.
   private struct Item {
-    let source: StoreKey
-    let target: StoreKey
+    let source: ItemName
+    let target: ItemName
     let value: SecretBytes
   }
 
@@ -70,22 +70,22 @@ struct Planner {
     // In order, each with the item to look for in the target unless its action is known.
     var found: [(entry: MigrationPlan.Entry?, item: Item?)] = []
     var foundByteCount = 0
-    while found.count < MigrationBatch.largestCount,
-      foundByteCount < MigrationBatch.largestByteCount, let key = try nextKey(omitted)
+    while found.count < MigrationBatch.maximumCount,
+      foundByteCount < MigrationBatch.maximumByteCount, let name = try nextName(omitted)
     {
-      guard !key.isReserved else {
-        found.append((MigrationPlan.Entry(source: key, target: key, action: .leave), nil))
+      guard !name.isReserved else {
+        found.append((MigrationPlan.Entry(source: name, target: name, action: .leave), nil))
         continue
       }
       let value = try reader.nextResult()
       do throws(StoreError) {
-        guard let value = try value.get() else { throw absent(key) }
+        guard let value = try value.get() else { throw absent(name) }
         byteCount += value.byteCount
-        guard let (target, made) = try migration.item(key, value, options) else { continue }
-        foundByteCount += made.byteCount + key.canonicalByteCount + target.canonicalByteCount
-        found.append((nil, Item(source: key, target: target, value: made)))
+        guard let (target, made) = try migration.item(name, value, options) else { continue }
+        foundByteCount += made.byteCount + name.canonicalByteCount + target.canonicalByteCount
+        found.append((nil, Item(source: name, target: target, value: made)))
       } catch let error where error.isOfOneItem {
-        found.append((impossible(key, error), nil))
+        found.append((impossible(name, error), nil))
       }
     }
     guard !found.isEmpty else {
@@ -123,23 +123,23 @@ struct Planner {
     try omitted(omission)
   }
 
-  /// Returns the next selected key, and reports the progress.
-  private mutating func nextKey(
+  /// Returns the next selected name, and reports the progress.
+  private mutating func nextName(
     _ omitted: (Omission) throws(StoreError) -> Void
-  ) throws(StoreError) -> StoreKey? {
+  ) throws(StoreError) -> ItemName? {
     while true {
-      while let key = keys.popFirst() {
-        let total = max(pages.keyCount, seenCount + keys.count + 1)
+      while let name = names.popFirst() {
+        let total = max(pages.nameCount, seenCount + names.count + 1)
         try migration.step(progress, .planning, seenCount, total, byteCount)
         seenCount += 1
-        if !key.isReserved { ownCount += 1 }
-        guard options.selection.contains(key) else {
-          if !key.isReserved { firstOther = firstOther ?? key }
+        if !name.isReserved { ownCount += 1 }
+        guard options.selection.contains(name) else {
+          if !name.isReserved { firstOther = firstOther ?? name }
           continue
         }
         selectedCount += 1
-        unusedRenames.removeAll { $0.service.utf8.elementsEqual(key.namespace.service.utf8) }
-        return key
+        unusedRenames.removeAll { $0.service.utf8.elementsEqual(name.namespace.service.utf8) }
+        return name
       }
       guard let page = try pages.next() else { return nil }
       plan.damage = plan.damage ?? page.damage
@@ -147,8 +147,8 @@ struct Planner {
       for omission in page.omissions where options.selection.contains(omission) {
         try leaveOut(omission, omitted)
       }
-      keys = page.keys[...]
-      let read = page.keys.filter { options.selection.contains($0) && !$0.isReserved }
+      names = page.names[...]
+      let read = page.names.filter { options.selection.contains($0) && !$0.isReserved }
       reader = ValueReader(migration.source, read, known: page.values)
     }
   }
@@ -181,7 +181,7 @@ struct Planner {
   }
 
   /// Returns which of some names the target has; `nil` if it cannot say so of all together.
-  private func present(among targets: [StoreKey]) throws(StoreError) -> Set<StoreKey>? {
+  private func present(among targets: [ItemName]) throws(StoreError) -> Set<ItemName>? {
     guard let target = migration.target as? any MigratableStore else { return nil }
     do throws(StoreError) {
       return try target.present(among: targets)
@@ -190,13 +190,13 @@ struct Planner {
     }
   }
 
-  private func impossible(_ key: StoreKey, _ error: StoreError) -> MigrationPlan.Entry {
-    MigrationPlan.Entry(source: key, target: key, action: .impossible(error))
+  private func impossible(_ name: ItemName, _ error: StoreError) -> MigrationPlan.Entry {
+    MigrationPlan.Entry(source: name, target: name, action: .impossible(error))
   }
 
-  private func absent(_ key: StoreKey) -> StoreError {
+  private func absent(_ name: ItemName) -> StoreError {
     StoreError(
-      .changed, store: "\(key)", reason: "it was listed, but is no longer there")
+      .changed, store: "\(name)", reason: "it was listed, but is no longer there")
   }
 
   private mutating func entry(
@@ -228,16 +228,16 @@ struct Planner {
   }
 
   /// Returns whether a name that the target has is also that of a selected item.
-  private func isSource(_ target: StoreKey) -> Bool {
+  private func isSource(_ target: ItemName) -> Bool {
     isWithinOneStore && options.selection.contains(target)
   }
 
   private func checkSize(
-    of value: SecretBytes, _ key: StoreKey, _ store: String, _ traits: StoreTraits
+    of value: SecretBytes, _ name: ItemName, _ store: String, _ traits: StoreTraits
   ) throws(StoreError) {
-    guard value.byteCount > traits.largestValueByteCount else { return }
+    guard value.byteCount > traits.maximumValueByteCount else { return }
     throw StoreError(
-      .valueTooLarge, store: "\(key)",
+      .valueTooLarge, store: "\(name)",
       reason: "its value has \(value.byteCount) bytes, more than \(store) takes")
   }
 
@@ -246,7 +246,7 @@ struct Planner {
     let target = item.target
     var number = 2
     while true {
-      let beside = try StoreKey("\(target.identifier) (\(number))", in: target.namespace)
+      let beside = try ItemName("\(target.identifier) (\(number))", in: target.namespace)
       number += 1
       guard !isClaimed(beside) else { continue }
       guard let existing = try migration.target.value(for: beside) else {
@@ -257,12 +257,12 @@ struct Planner {
     }
   }
 
-  private func isClaimed(_ target: StoreKey) -> Bool {
+  private func isClaimed(_ target: ItemName) -> Bool {
     claimed?.contains(digester.digest(of: target, Self.nothing)) ?? false
   }
 
   private mutating func claim(
-    _ target: StoreKey, for item: Item, _ action: MigrationPlan.Action,
+    _ target: ItemName, for item: Item, _ action: MigrationPlan.Action,
     over existing: SecretBytes? = nil
   ) throws(StoreError) -> MigrationPlan.Entry {
     let name = digester.digest(of: target, Self.nothing)
@@ -281,8 +281,8 @@ struct Planner {
   }
 }
 
-extension StoreKey {
-  /// Whether the key names something that belongs to the library and not to its user.
+extension ItemName {
+  /// Whether the name is that of something that belongs to the library and not to its user.
   var isReserved: Bool {
     [MigrationJournal.namespace, .storeKeys].contains(namespace)
   }
@@ -293,9 +293,9 @@ extension Migration {
   ///
   /// - Throws: `invalidName`, or `unencodable` when the transform fails.
   func item(
-    _ key: StoreKey, _ value: SecretBytes, _ options: MigrationOptions
-  ) throws(StoreError) -> (key: StoreKey, value: SecretBytes)? {
-    let target = try options.mapping.target(of: key)
+    _ name: ItemName, _ value: SecretBytes, _ options: MigrationOptions
+  ) throws(StoreError) -> (name: ItemName, value: SecretBytes)? {
+    let target = try options.mapping.target(of: name)
     guard let transform else { return (target, value) }
     do {
       return try transform(target, value)
@@ -303,7 +303,7 @@ extension Migration {
       throw error
     } catch {
       throw StoreError(
-        .unencodable, store: "\(key)", reason: "the transform failed",
+        .unencodable, store: "\(name)", reason: "the transform failed",
         underlying: error)
     }
   }

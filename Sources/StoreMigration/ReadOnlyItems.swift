@@ -6,14 +6,14 @@ package import SecretStores
 /// and a closure that reads one value.
 package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, MigratableStore {
   /// A closure that reads one value; it returns `nil` if there is no item of the name.
-  package typealias Read = @Sendable (StoreKey) throws(StoreError) -> SecretBytes?
+  package typealias Read = @Sendable (ItemName) throws(StoreError) -> SecretBytes?
 
   /// The queue on which the `async` operations run.
   package let queue = DispatchQueue(label: "session-tools.read-only-items")
   /// The traits of a read-only store, with the protection given to the initializer.
   package let traits = StoreTraits(
     isAtomic: false, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: false,
-    largestValueByteCount: Int.max, isReadOnly: true)
+    maximumValueByteCount: Int.max, isReadOnly: true)
   private let name: String
   private let protects: StoreProtection
   private let list: @Sendable () throws(StoreError) -> StoreListing
@@ -53,15 +53,15 @@ package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Mig
   /// Reads one value.
   ///
   /// - Throws: What the closure `read` throws.
-  package func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { try read(key) }
+  package func value(for name: ItemName) throws(StoreError) -> SecretBytes? { try read(name) }
 
   /// Returns the names of the items in one namespace, or of all items if it is `nil`.
   ///
   /// - Throws: What the closure `list` throws, or the reason why it could not list all items.
-  package func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
+  package func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
     let listing = try list()
     if let damage = listing.damage { throw damage }
-    return listing.keys.filter { namespace == nil || $0.namespace == namespace }
+    return listing.names.filter { namespace == nil || $0.namespace == namespace }
   }
 
   /// The error that every change throws.

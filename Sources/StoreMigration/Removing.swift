@@ -28,7 +28,7 @@ extension MigrationEngine {
   private mutating func remove(
     _ copies: [MigrationBatch.Copy], _ removals: inout BatchRemovals, _ done: inout Int
   ) throws(StoreError) {
-    let largestCount = Self.largestChangeCount(migration.source)
+    let maximumCount = Self.maximumChangeCount(migration.source)
     var sources = ValueReader(migration.source, copies.map(\.source))
     for copy in copies {
       try step(.deleting, done, header.itemCount)
@@ -45,7 +45,7 @@ extension MigrationEngine {
       } else {
         removals.add(copy)
       }
-      if removals.isFull(largestCount) { try write(&removals) }
+      if removals.isFull(maximumCount) { try write(&removals) }
     }
     try write(&removals)
   }
@@ -68,9 +68,9 @@ extension MigrationEngine {
       let originals = removals.originals
       var changes: [StoreChange] = []
       for copy in removals.pending where header.isTransformed {
-        let key = try MigrationJournal.originalKey(removals.number, copy.position)
+        let name = try MigrationJournal.originalName(removals.number, copy.position)
         // An earlier removal that was not made may have left another value.
-        changes.append(originals[copy.position].map { .put($0, for: key) } ?? .remove(key))
+        changes.append(originals[copy.position].map { .put($0, for: name) } ?? .remove(name))
       }
       changes.append(
         try journal.change(of: .removed, to: removals.positions, removals.number))
@@ -128,8 +128,8 @@ private struct BatchRemovals {
     !failed.contains(copy.position) && !positions.contains(copy.position)
   }
 
-  func isFull(_ largestCount: Int) -> Bool {
-    pending.count >= largestCount || byteCount >= MigrationBatch.largestByteCount
+  func isFull(_ maximumCount: Int) -> Bool {
+    pending.count >= maximumCount || byteCount >= MigrationBatch.maximumByteCount
   }
 
   mutating func add(_ copy: MigrationBatch.Copy, original: SecretBytes? = nil) {

@@ -28,7 +28,7 @@ extension MigrationEngine {
         && (header.phase == .undoing || recorded.contains(copy.position))
     }
     let removals = try journal.positions(of: .removed, number)
-    let largestCount = Self.largestChangeCount(migration.source, migration.target)
+    let maximumCount = Self.maximumChangeCount(migration.source, migration.target)
     // The target had the others before, and the source still has them.
     let own = copies.filter { $0.prior == .own && !removals.contains($0.position) }
     let toUndo = copies.filter { $0.prior != .own || removals.contains($0.position) }
@@ -45,7 +45,7 @@ extension MigrationEngine {
           copy, found, number, isRemoved: removals.contains(copy.position), to: &returns)
       }
       if case .failure(let error) = added { returns.left[copy.position] = error }
-      if returns.isFull(largestCount) { try write(&returns, &report) }
+      if returns.isFull(maximumCount) { try write(&returns, &report) }
     }
     try write(&returns, &report)
     report.leftCount += returns.left.count
@@ -135,14 +135,14 @@ extension MigrationEngine {
 
   /// Adds the items that a store does not have as they were restored to those that are left.
   private func compare(
-    _ items: [(position: Int, key: StoreKey, value: SecretBytes?)], with store: any SecretStore,
+    _ items: [(position: Int, name: ItemName, value: SecretBytes?)], with store: any SecretStore,
     _ left: inout [Int: StoreError]
   ) throws(StoreError) {
-    var values = ValueReader(store, items.map(\.key))
+    var values = ValueReader(store, items.map(\.name))
     for item in items {
       switch try values.nextResult() {
       case .success(item.value): break
-      case .success: left[item.position] = left[item.position] ?? changed(item.key)
+      case .success: left[item.position] = left[item.position] ?? changed(item.name)
       case .failure(let error): left[item.position] = left[item.position] ?? error
       }
     }
@@ -161,9 +161,9 @@ private struct Returns {
   var left: [Int: StoreError] = [:]
   private var byteCount = 0
 
-  func isFull(_ largestCount: Int) -> Bool {
-    max(toSource.count, toTarget.count) >= largestCount
-      || byteCount >= MigrationBatch.largestByteCount
+  func isFull(_ maximumCount: Int) -> Bool {
+    max(toSource.count, toTarget.count) >= maximumCount
+      || byteCount >= MigrationBatch.maximumByteCount
   }
 
   mutating func give(_ copy: MigrationBatch.Copy, _ original: SecretBytes) {

@@ -1,37 +1,37 @@
 import SecretStores
 
-/// A reader of the values of keys in order, which reads many at once if the store can do that.
+/// A reader of the values of names in order, which reads many at once if the store can do that.
 struct ValueReader {
   private let store: any SecretStore
-  private var keys: ArraySlice<StoreKey>
+  private var names: ArraySlice<ItemName>
   private var excerpt: ArraySlice<SecretBytes?> = []
   private var readsExcerpts: Bool
-  private let known: [StoreKey: SecretBytes]
+  private let known: [ItemName: SecretBytes]
 
   /// - Parameters:
   ///   - store: The store that has the values.
-  ///   - keys: The keys of the values, in the order in which they are read.
-  ///   - known: Values that were read with the keys.
-  init(_ store: any SecretStore, _ keys: [StoreKey], known: [StoreKey: SecretBytes] = [:]) {
+  ///   - names: The names of the values, in the order in which they are read.
+  ///   - known: Values that were read with the names.
+  init(_ store: any SecretStore, _ names: [ItemName], known: [ItemName: SecretBytes] = [:]) {
     self.store = store
-    self.keys = keys[...]
+    self.names = names[...]
     self.known = known
     readsExcerpts = store is any MigratableStore
   }
 
-  /// Returns the value of the next key, as it is now or was when one of the keys before was read.
+  /// Returns the value of the next name, as it is now or was when one of the names before was read.
   ///
   /// - Throws: As reading the store.
   mutating func next() throws(StoreError) -> SecretBytes? {
-    // A store that gave some values with its keys does not read the others together either.
+    // A store that gave some values with its names does not read the others together either.
     if known.isEmpty, excerpt.isEmpty, readsExcerpts { readExcerpt() }
-    guard let key = keys.popFirst() else { preconditionFailure("one value for each key") }
-    if let value = known[key] { return value }
+    guard let name = names.popFirst() else { preconditionFailure("one value for each name") }
+    if let value = known[name] { return value }
     if let value = excerpt.popFirst() ?? nil { return value }
-    return try store.value(for: key)
+    return try store.value(for: name)
   }
 
-  /// Returns the value of the next key, or an error that concerns this item alone.
+  /// Returns the value of the next name, or an error that concerns this item alone.
   ///
   /// - Throws: As reading the store as a whole.
   mutating func nextResult() throws(StoreError) -> Result<SecretBytes?, StoreError> {
@@ -47,7 +47,7 @@ struct ValueReader {
   /// If one of them cannot be read, all of them fail; from then on every value is read by itself.
   private mutating func readExcerpt() {
     guard let store = store as? any MigratableStore,
-      let values = try? store.values(ofFirst: keys), !values.isEmpty
+      let values = try? store.values(ofFirst: names), !values.isEmpty
     else {
       readsExcerpts = false
       return

@@ -16,7 +16,7 @@ struct XMLReader {
     case end
   }
 
-  private static let largestDepth = 200
+  private static let maximumDepth = 200
 
   private let name: String
   private let bytes: [UInt8]
@@ -114,8 +114,8 @@ struct XMLReader {
   private mutating func start() throws(StoreError) -> Part {
     _ = skip("<")
     guard !hasRoot || !open.isEmpty else { throw undecodable("there is a second document") }
-    guard open.count < Self.largestDepth else {
-      throw undecodable("there are more than \(Self.largestDepth) elements within each other")
+    guard open.count < Self.maximumDepth else {
+      throw undecodable("there are more than \(Self.maximumDepth) elements within each other")
     }
     let element = try word()
     var attributes: [String: String] = [:]

@@ -10,7 +10,7 @@ struct DatabaseAccess {
   let inspector: DatabaseInspector
 
   /// The store, as messages name it.
-  var name: String { inspector.place.name }
+  var name: String { inspector.location.name }
 
   /// Opens the store with the key that the options or the environment name, with a security key
   /// that is plugged in, or with a passphrase that is asked for; also returns the key.

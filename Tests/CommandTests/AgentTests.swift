@@ -172,7 +172,7 @@ import Testing
     #expect(error?.code == .invalidKey)
     try stage.run("session-tools lock")
     // It stays open, and cannot be opened again.
-    #expect(try store.keys(in: nil).isEmpty)
+    #expect(try store.names(in: nil).isEmpty)
     store.lock()
     #expect(throws: StoreError.self) { try store.unlock(with: key) }
   }
@@ -255,7 +255,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root may mount"))
-  func aUserWhoLingersIsToldThatLogoutEndsNoKey() throws {
+  func aUserWhoLingersIsWarnedThatLogoutEndsNoKey() throws {
     func doctor(lingering: Bool) throws -> String {
       try stage.run(
         """

@@ -74,11 +74,11 @@ import Testing
 
   @Test func noShellWaitsForAnotherProcessThatHoldsTheLock() throws {
     let tool = try toolWithItems()
-    // Behind the mark is a change that only the holder of the lock may settle.
-    let unsettled = try tool.run(
+    // Behind the mark is a change that only the holder of the lock may recover.
+    let unrecovered = try tool.run(
       "cp store/mark mark && printf 1 | session-tools set store --service mail more "
         + "&& cat mark > store/mark")
-    try #require(unsettled.status == 0)
+    try #require(unrecovered.status == 0)
     let fileSystem = LinuxFileSystem()
     let lock = try fileSystem.open(tool["store/lock"], in: .workingDirectory, .readWrite)
     try #require(try fileSystem.tryLock(lock, byte: 0))

@@ -25,7 +25,7 @@ import Testing
     #expect(try tool.run("session-tools get store --service s x").text == "1")
   }
 
-  @Test func doctorTellsWhoeverHoldsIt() throws {
+  @Test func doctorReportsWhoHoldsIt() throws {
     let outcome = try tool.run("session-tools doctor store | grep -A1 '^problem  lock'")
     #expect(outcome.status == 4)
     #expect(outcome.text.contains("fuser -v store/lock"))

@@ -49,7 +49,7 @@ import Testing
       let newCount = max(40_000, 2 * count)
       try source.apply(
         (count..<newCount).map {
-          .put(SecretBytes(utf8: "geheim"), for: try StoreKey("\($0)", in: "s"))
+          .put(SecretBytes(utf8: "geheim"), for: try ItemName("\($0)", in: "s"))
         })
       count = newCount
       lines = progress(in: try migrate(to: "to \(count)", columns: columns))

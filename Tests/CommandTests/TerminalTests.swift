@@ -290,7 +290,7 @@ import Testing
       let newCount = max(20_000, 2 * count)
       try store.apply(
         (count..<newCount).map {
-          .put(SecretBytes(utf8: "geheim"), for: try StoreKey("\($0)", in: "s"))
+          .put(SecretBytes(utf8: "geheim"), for: try ItemName("\($0)", in: "s"))
         })
       count = newCount
       let terminal = try migrate()
@@ -316,9 +316,9 @@ import Testing
     let resumed = try tool.run("session-tools \(line) --resume")
     #expect(resumed.status == 0)
     #expect(resumed.text == "\(count) items migrated and compared, 0 failed\n")
-    #expect(try store.keys(in: nil).isEmpty)
+    #expect(try store.names(in: nil).isEmpty)
     #expect(try tool.run("session-tools \(line) --undo").status == 0)
-    #expect(try store.keys(in: nil).count == count)
+    #expect(try store.names(in: nil).count == count)
   }
 
   @Test func controlCIsAnsweredWhileAnItemOfASlowSourceIsRead() async throws {

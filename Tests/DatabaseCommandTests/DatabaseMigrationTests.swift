@@ -28,16 +28,16 @@ import Testing
         (start..<min(start + 1000, itemCount)).map { number in
           .put(
             SecretBytes(utf8: String(repeating: "value \(number) ", count: number % 30)),
-            for: try StoreKey(
+            for: try ItemName(
               "item \(number)", in: StoreNamespace(service: "service \(number % 100)")))
         })
     }
   }
 
-  private func contents(of name: String) throws -> [StoreKey: SecretBytes] {
+  private func contents(of name: String) throws -> [ItemName: SecretBytes] {
     let store = try SealedFileStore.open(at: stage.tool[name], key: key)
-    var contents: [StoreKey: SecretBytes] = [:]
-    for key in try store.keys(in: nil) { contents[key] = try store.value(for: key) }
+    var contents: [ItemName: SecretBytes] = [:]
+    for name in try store.names(in: nil) { contents[name] = try store.value(for: name) }
     return contents
   }
 
@@ -59,14 +59,14 @@ import Testing
     let files = FileManager.default
     var (killCount, hasBegun) = (0, false)
     // About a third of the time that a migration takes on a busy machine.
-    var longestPause = 500_000 + 100 * UInt32(Self.itemCount)
+    var maximumPause = 500_000 + 100 * UInt32(Self.itemCount)
     while true {
       let child = try start(words + (hasBegun ? ["--resume"] : []))
       if killCount < Self.killCount {
         try blockingWait(until: "the journal is there") {
           !child.isRunning || files.fileExists(atPath: stage.tool[journal])
         }
-        usleep(UInt32.random(in: 0..<longestPause))
+        usleep(UInt32.random(in: 0..<maximumPause))
         child.kill()
       }
       let status = child.waitUntilExit()
@@ -76,7 +76,7 @@ import Testing
         for mode in ["--undo", "--close"] {
           #expect(try start(words + [mode]).waitUntilExit() == 0)
         }
-        longestPause = max(longestPause / 2, 1000)
+        maximumPause = max(maximumPause / 2, 1000)
         continue
       }
       let wasKilled = status == -SIGKILL

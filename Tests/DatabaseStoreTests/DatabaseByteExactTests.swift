@@ -32,11 +32,11 @@ import Testing
       (try name("alpha"), "value of alpha"), (try name("beta"), "value of beta"),
       (try name("gamma", group: "grp", install: "install"), "value of gamma"),
     ]
-    for (position, (key, value)) in values.enumerated() {
+    for (position, (name, value)) in values.enumerated() {
       let sealer = RowSealer(1, keys: keys, of: "database", random: random)
       let row = try sealer.seal(
-        SecretBytes(utf8: value), for: key, version: vector.rows[position].version)
-      #expect(row == vector.rows[position].sealed, "\(key)")
+        SecretBytes(utf8: value), for: name, version: vector.rows[position].version)
+      #expect(row == vector.rows[position].sealed, "\(name)")
     }
     #expect(random.isUsedUp)
   }

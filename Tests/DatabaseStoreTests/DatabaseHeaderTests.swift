@@ -49,18 +49,18 @@ import Testing
   @Test func `rows of an older epoch open after a rotation, and new ones have the next`()
     throws
   {
-    let key = try DatabaseStoreTests.name("item")
+    let name = try DatabaseStoreTests.name("item")
     var database = database
-    let old = try database.row("old", for: key)
+    let old = try database.row("old", for: name)
     let before = database.opener
     try database.rotate()
     #expect(database.header.number == 2)
-    #expect(try database.opener.text(of: old, for: key) == "old")
-    let new = try database.row("new", for: key, version: 2)
+    #expect(try database.opener.text(of: old, for: name) == "old")
+    let new = try database.row("new", for: name, version: 2)
     #expect(new.fields.epoch == Epoch(2))
-    #expect(try database.opener.text(of: new, for: key) == "new")
+    #expect(try database.opener.text(of: new, for: name) == "new")
     // A process that has not read the new header yet reads it then.
-    #expect(try code { _ = try before.value(of: new, for: key) } == .keyMissing)
+    #expect(try code { _ = try before.value(of: new, for: name) } == .keyMissing)
   }
 
   @Test func `a header has at most eight epochs`() throws {
@@ -135,11 +135,11 @@ import Testing
   }
 
   @Test func `wiped keys open nothing`() throws {
-    let key = try DatabaseStoreTests.name("item")
-    let row = try database.row("value", for: key)
-    let address = database.keys.address(of: key)
+    let name = try DatabaseStoreTests.name("item")
+    let row = try database.row("value", for: name)
+    let address = database.keys.address(of: name)
     database.keys.wipe()
-    #expect(database.keys.address(of: key) != address)
-    #expect(try code { _ = try database.opener.key(of: row) } == .corrupt)
+    #expect(database.keys.address(of: name) != address)
+    #expect(try code { _ = try database.opener.name(of: row) } == .corrupt)
   }
 }

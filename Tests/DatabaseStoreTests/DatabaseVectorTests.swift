@@ -32,37 +32,37 @@ import Testing
 
   /// Returns the outcome of opening all rows.
   private func listing(_ vector: DatabaseVector, _ opener: RowOpener) -> String {
-    var reader = CanonicalKeyReader()
-    var keys: [StoreKey] = []
+    var reader = CanonicalNameReader()
+    var names: [ItemName] = []
     do throws(StoreError) {
       for row in vector.rows {
         guard let sealed = row.sealed else { return "corrupt" }
-        let (key, value) = try opener.item(of: sealed, by: &reader)
-        if value != nil { keys.append(key) }
+        let (name, value) = try opener.item(of: sealed, by: &reader)
+        if value != nil { names.append(name) }
       }
     } catch {
       return outcome(error)
     }
     if vector.expectation == "success" {
-      #expect(keys.sorted() == vector.items.map(\.key).sorted())
+      #expect(names.sorted() == vector.items.map(\.name).sorted())
     }
     return "success"
   }
 
   /// Returns the answer for one item, from the row at its address.
   private func answer(
-    _ vector: DatabaseVector, _ key: StoreKey, _ keys: DatabaseKeys, _ opener: RowOpener,
+    _ vector: DatabaseVector, _ name: ItemName, _ keys: DatabaseKeys, _ opener: RowOpener,
     like expected: VectorHead.Answer
   ) throws -> VectorHead.Answer {
-    let address = keys.address(of: key)
+    let address = keys.address(of: name)
     let found = vector.rows.first { row in
-      row.namespace == address.namespace.bytes.bytes && row.place == address.place.number
+      row.namespace == address.namespace.bytes.bytes && row.shard == address.shard.number
         && row.tag == address.tag.bytes.bytes
     }
     guard let found else { return .absent }
     guard let row = found.sealed else { return .corrupt }
     do throws(StoreError) {
-      guard let value = try opener.value(of: row, for: key) else { return .absent }
+      guard let value = try opener.value(of: row, for: name) else { return .absent }
       if case .hash = expected {
         let bytes = ByteBuffer(value.copyBytes())
         return .hash(Blake2b.hash32(bytes.bytes(0..<bytes.byteCount)))

@@ -6,13 +6,13 @@ import Testing
 
 @Suite(.onOwnThread) struct FlippedRowTests {
   private let database: SealedDatabase
-  private let key: StoreKey
+  private let itemName: ItemName
 
   init() throws {
     var database = try SealedDatabase()
     try database.rotate()
     self.database = database
-    key = try name("item", group: "group", install: "install")
+    itemName = try name("item", group: "group", install: "install")
   }
 
   /// Checks that neither name nor value of a changed row open.
@@ -20,15 +20,15 @@ import Testing
     _ row: SealedRow, name: StoreError.Code? = .corrupt, value: StoreError.Code? = .corrupt,
     _ comment: Comment
   ) throws {
-    #expect(try code { _ = try database.opener.key(of: row) } == name, comment)
-    #expect(try code { _ = try database.opener.value(of: row, for: key) } == value, comment)
+    #expect(try code { _ = try database.opener.name(of: row) } == name, comment)
+    #expect(try code { _ = try database.opener.value(of: row, for: itemName) } == value, comment)
   }
 
   @Test(arguments: [nil, "", "value", String(repeating: "v", count: 70)])
   func `a row with any single bit flipped does not open`(value: String?) throws {
-    let row = try database.row(value, for: key)
-    #expect(try database.opener.key(of: row) == key)
-    #expect(try database.opener.text(of: row, for: key) == value)
+    let row = try database.row(value, for: itemName)
+    #expect(try database.opener.name(of: row) == itemName)
+    #expect(try database.opener.text(of: row, for: itemName) == value)
 
     for bit in 0..<row.nonce.count * 8 {
       var changed = row
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `a column with any single bit flipped does not open`() throws {
-    let row = try database.row("value", for: key)
+    let row = try database.row("value", for: itemName)
     let fields = row.fields
     func flipped(_ bytes: Bytes16, _ bit: Int) -> Bytes16 {
       bit < 64
@@ -59,10 +59,10 @@ import Testing
         : Bytes16(low: bytes.low, high: bytes.high ^ 1 << (bit - 64))
     }
     func address(
-      _ namespace: NamespaceHash? = nil, _ place: Place? = nil, _ tag: RowTag? = nil
+      _ namespace: NamespaceHash? = nil, _ shard: Shard? = nil, _ tag: RowTag? = nil
     ) -> RowAddress {
       RowAddress(
-        namespace: namespace ?? fields.address.namespace, place: place ?? fields.address.place,
+        namespace: namespace ?? fields.address.namespace, shard: shard ?? fields.address.shard,
         tag: tag ?? fields.address.tag)
     }
     for bit in 0..<128 {
@@ -79,8 +79,8 @@ import Testing
     }
     for bit in 0..<16 {
       var changed = row
-      changed.fields.address = address(nil, Place(fields.address.place.number ^ 1 << bit))
-      try expectNothing(changed, "place, bit \(bit)")
+      changed.fields.address = address(nil, Shard(fields.address.shard.number ^ 1 << bit))
+      try expectNothing(changed, "shard, bit \(bit)")
     }
     for bit in 0..<64 {
       var changed = row
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func `a part cut at any length does not open`() throws {
-    let row = try database.row("value", for: key)
+    let row = try database.row("value", for: itemName)
     for length in 0..<80 {
       var changed = row
       changed.name = changed.name.map { Array($0[..<length]) }
@@ -119,7 +119,7 @@ import Testing
     let other = try name("other", group: "group", install: "install")
     let shared = database.sealer(2)
     // One change, one version: only the address differs.
-    let row = try shared.seal(SecretBytes(utf8: "value"), for: key, version: 7)
+    let row = try shared.seal(SecretBytes(utf8: "value"), for: itemName, version: 7)
     let second = try shared.seal(SecretBytes(utf8: "other"), for: other, version: 7)
     #expect(row.fields.write == second.fields.write)
 
@@ -136,7 +136,7 @@ import Testing
     changed.value = second.value
     try expectNothing(changed, name: nil, "the other value")
     // A row that is right, and not the one that was asked for.
-    #expect(try code { _ = try database.opener.value(of: second, for: key) } == .corrupt)
+    #expect(try code { _ = try database.opener.value(of: second, for: itemName) } == .corrupt)
     // Name and value in each other's place.
     changed = row
     (changed.name, changed.value) = (row.value, row.name)
@@ -145,14 +145,14 @@ import Testing
 
   @Test func `a row of another store with the same names does not open`() throws {
     let foreign = try SealedDatabase()
-    var row = try foreign.row("value", for: key)
-    row.fields.address = database.keys.address(of: key)
+    var row = try foreign.row("value", for: itemName)
+    row.fields.address = database.keys.address(of: itemName)
     try expectNothing(row, "a row of another store")
   }
 
   @Test func `an older value does not open as a newer version`() throws {
-    let old = try database.row("old", for: key, version: 1)
-    var new = try database.row("new", for: key, version: 2)
+    let old = try database.row("old", for: itemName, version: 1)
+    var new = try database.row("new", for: itemName, version: 2)
     (new.nonce, new.name, new.value) = (old.nonce, old.name, old.value)
     try expectNothing(new, "the older sealing under the newer version")
   }

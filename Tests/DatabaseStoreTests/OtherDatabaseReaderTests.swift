@@ -11,7 +11,7 @@ import Testing
 @Suite(.onOwnThread) struct OtherDatabaseReaderTests {
   private struct Answer: Decodable {
     struct Lease: Decodable {
-      let place: Int16
+      let shard: Int16
       let tag: String
     }
 
@@ -49,7 +49,7 @@ import Testing
       "item": rows.map { row in
         [
           "ns": hexadecimal(row.fields.address.namespace.bytes.bytes),
-          "place": row.fields.address.place.number,
+          "shard": row.fields.address.shard.number,
           "tag": hexadecimal(row.fields.address.tag.bytes.bytes), "version": row.fields.version,
           "epoch": row.fields.epoch.number, "gone": row.fields.isGone,
           "write": hexadecimal(row.fields.write.bytes.bytes), "nonce": hexadecimal(row.nonce),
@@ -85,15 +85,15 @@ import Testing
   }
 
   /// Seals items of many lengths and names, and a removal.
-  private func sealed(_ database: SealedDatabase) throws -> [StoreKey: SecretBytes] {
-    var items: [StoreKey: SecretBytes] = [:]
+  private func sealed(_ database: SealedDatabase) throws -> [ItemName: SecretBytes] {
+    var items: [ItemName: SecretBytes] = [:]
     for length in [0, 1, 59, 60, 61, 252, 253, 4092, 4093, 65_533, 1 << 20] {
       items[try name("\(length) bytes")] = SecretBytes(
         (0..<length).map { UInt8(truncatingIfNeeded: $0) })
     }
     for length in [1, 40, 41, 104, 105, 4070, 4071, 4096] {
-      let key = try name(String(repeating: "i", count: length), group: "g", install: "é")
-      items[key] = SecretBytes(utf8: "\(length)")
+      let itemName = try name(String(repeating: "i", count: length), group: "g", install: "é")
+      items[itemName] = SecretBytes(utf8: "\(length)")
     }
     let refresh = try name("id", group: "g").refreshLock
     items[refresh] = SecretBytes(utf8: "named like a refresh")
@@ -106,30 +106,30 @@ import Testing
     var database = try SealedDatabase(key: RawKey(secret, label: "é"))
     let items = try sealed(database)
     var version: Int64 = 0
-    func add(_ keys: some Sequence<StoreKey>) throws {
-      for key in keys {
+    func add(_ names: some Sequence<ItemName>) throws {
+      for name in names {
         version += 1
         database.rows.append(
-          try database.sealer().seal(items[key], for: key, version: version))
+          try database.sealer().seal(items[name], for: name, version: version))
       }
     }
-    let keys = items.keys.sorted()
-    try add(keys[..<10])
+    let names = items.keys.sorted()
+    try add(names[..<10])
     try database.rotate()
-    try add(keys[10...])
+    try add(names[10...])
     database.rows.append(try database.row(nil, for: name("gone")))
 
     let answer = try otherReading(database.header, database.rows, key: secret)
     #expect(answer.error == nil, "\(answer.what ?? "")")
     #expect(try answer.fingerprint == database.keys.fingerprint().text)
-    var theirs: [StoreKey: String] = [:]
+    var theirs: [ItemName: String] = [:]
     for item in answer.items ?? [] {
-      let key = try name(
+      let itemName = try name(
         item.identifier, service: item.service, group: item.group, install: item.install)
-      theirs[key] = item.value
-      for (name, theirs) in [(key, item.lease), (key.refreshLock, item.refreshLease)] {
+      theirs[itemName] = item.value
+      for (name, theirs) in [(itemName, item.lease), (itemName.refreshLock, item.refreshLease)] {
         let lease = database.keys.leaseAddress(of: name)
-        #expect(lease.place.number == theirs.place)
+        #expect(lease.shard.number == theirs.shard)
         #expect(hexadecimal(lease.tag.bytes.bytes) == theirs.tag)
       }
     }

@@ -22,39 +22,39 @@ import Testing
   }
 
   @Test func `the server sees values at lengths of Padmé alone`() throws {
-    let key = try name("item")
+    let name = try name("item")
     let lengths = Array(0...700) + [4091, 4092, 4093, 65_000, 1 << 20]
     for length in lengths {
       let row = try database.sealer().seal(
-        SecretBytes([UInt8](repeating: 1, count: length)), for: key, version: 1)
+        SecretBytes([UInt8](repeating: 1, count: length)), for: name, version: 1)
       #expect(row.value?.count == 16 + padme(max(64, 4 + length)))
-      #expect(try database.opener.value(of: row, for: key)?.byteCount == length)
+      #expect(try database.opener.value(of: row, for: name)?.byteCount == length)
     }
   }
 
   @Test func `the server sees names at multiples of 64 bytes`() throws {
     // All parts but the identifier take 15 bytes.
     for length in Array(1...200) + [4096] {
-      let key = try name(String(repeating: "i", count: length))
-      let row = try database.row("v", for: key)
+      let name = try name(String(repeating: "i", count: length))
+      let row = try database.row("v", for: name)
       #expect(row.name?.count == 16 + (15 + length + 63) / 64 * 64)
-      #expect(try database.opener.key(of: row) == key)
+      #expect(try database.opener.name(of: row) == name)
     }
   }
 
   @Test func `a removal has the same length as an empty value`() throws {
-    let key = try name("item")
-    #expect(try database.row(nil, for: key).value?.count == 80)
-    #expect(try database.row("", for: key).value?.count == 80)
+    let name = try name("item")
+    #expect(try database.row(nil, for: name).value?.count == 80)
+    #expect(try database.row("", for: name).value?.count == 80)
   }
 
   @Test func `a value above 1 MiB is refused`() throws {
-    let key = try name("item")
+    let name = try name("item")
     let value = SecretBytes([UInt8](repeating: 0, count: (1 << 20) + 1))
     #expect(
-      try code { _ = try database.sealer().seal(value, for: key, version: 1) } == .valueTooLarge)
+      try code { _ = try database.sealer().seal(value, for: name, version: 1) } == .valueTooLarge)
     #expect(
-      try code { try ChangeLimits.check([.put(value, for: key)], database: "database") }
+      try code { try ChangeLimits.check([.put(value, for: name)], database: "database") }
         == .valueTooLarge)
   }
 

@@ -8,15 +8,15 @@ import Testing
 @Suite(.serialized, .onOwnThread) struct AccessibilityTests {
   @Test(arguments: [(theme: "Default", dpi: 96), ("Default-hc-dark", 192)])
   func `a screen reader and a keyboard find the question, and nothing of the content`(
-    look: (theme: String, dpi: Int)
+    appearance: (theme: String, dpi: Int)
   ) async throws {
     let bus = try await PrivateBus()
     let accessibility = try await ScreenReader.start(on: bus)
     defer { withExtendedLifetime(accessibility) {} }
     let desktop = try await Desktop(.x11, accessibleOn: bus.address)
     try desktop.write(
-      "[Settings]\ngtk-xft-dpi=\(look.dpi * 1024)\n", to: ".config/gtk-4.0/settings.ini")
-    let worker = try await WindowWorker(on: desktop, environment: ["GTK_THEME": look.theme])
+      "[Settings]\ngtk-xft-dpi=\(appearance.dpi * 1024)\n", to: ".config/gtk-4.0/settings.ini")
+    let worker = try await WindowWorker(on: desktop, environment: ["GTK_THEME": appearance.theme])
     try await worker.do("window red")
     try await worker.do("ask red")
     try await worker.waitForQuestion(in: "red")

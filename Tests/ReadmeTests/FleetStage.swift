@@ -11,7 +11,7 @@ final class FleetStage: Sendable {
   static let article = ReadmeTests.file(
     "Sources/DatabaseStore/DatabaseStore.docc/AServiceOnSeveralMachines.md")
   /// The most users of one import, because of the store's limit for a change.
-  private static let largestImport = 400
+  private static let maximumImport = 400
 
   let server: AuthlibServer
   private let database: DatabaseServer
@@ -43,9 +43,9 @@ final class FleetStage: Sendable {
 
   /// Logs users in at the server, and imports their refresh tokens.
   func importUsers(_ users: Range<Int>) async throws {
-    for start in stride(from: users.lowerBound, to: users.upperBound, by: Self.largestImport) {
+    for start in stride(from: users.lowerBound, to: users.upperBound, by: Self.maximumImport) {
       var tokens: [String: String] = [:]
-      for user in start..<min(start + Self.largestImport, users.upperBound) {
+      for user in start..<min(start + Self.maximumImport, users.upperBound) {
         tokens["user \(user)"] = try await server.logIn("user \(user)")
       }
       let json = String(decoding: try JSONEncoder().encode(tokens), as: UTF8.self)

@@ -66,7 +66,7 @@ import Testing
     }
     let mark = try scratch.bytes(of: "mark")
     try store.apply(changes)
-    #expect(try scratch.open().keys(in: nil).count == 1001)
+    #expect(try scratch.open().names(in: nil).count == 1001)
     #expect(try scratch.open().text("777") == "777")
 
     // If the change is cut anywhere before it was marked, no part of it counts.

@@ -24,7 +24,7 @@ import Testing
     }
     #expect(disk.count(.synchronizeData) < 1600)
     let reopened = try scratch.open()
-    #expect(try reopened.keys(in: nil).count == 1600)
+    #expect(try reopened.names(in: nil).count == 1600)
     for thread in 0..<8 {
       for number in 0..<200 {
         #expect(try reopened.text("\(thread)/\(number)") == "\(thread) \(number)")
@@ -47,7 +47,7 @@ import Testing
       try store.put("\(thread)", as: "\(thread)")
     }
     #expect(disk.count(.synchronizeData) == 2)
-    #expect(try scratch.open().keys(in: nil).count == 9)
+    #expect(try scratch.open().names(in: nil).count == 9)
   }
 
   @Test(.timeLimit(.minutes(10)))
@@ -72,7 +72,7 @@ import Testing
       #expect(outcomes.value[thread] == .some(thread == 3 ? StoreError.noSpace : nil))
     }
     let reopened = try scratch.open()
-    #expect(try reopened.keys(in: nil).count == 8)
+    #expect(try reopened.names(in: nil).count == 8)
     #expect(try reopened.text("large") == nil)
     #expect(try reopened.verify().findings == [])
   }

@@ -23,13 +23,13 @@ import Testing
       0, 100_000, 200_000, 253_000, 300_000, 600_000, 600_000, 1_500_000, 10, 3_000_000, 20,
     ]
     let store = try scratch.create()
-    var expected: [StoreKey: [UInt8]] = [:]
+    var expected: [ItemName: [UInt8]] = [:]
     for (position, size) in sizes.enumerated() {
-      let key = try name("item \(position)")
+      let name = try name("item \(position)")
       let value = value(size, seed: UInt64(position))
-      expected[key] = value.copyBytes()
-      try store.put(secret("older"), for: key)
-      try store.put(value, for: key)
+      expected[name] = value.copyBytes()
+      try store.put(secret("older"), for: name)
+      try store.put(value, for: name)
     }
     #expect(try store.contents() == expected)
     #expect(try store.compact() > 0)
@@ -48,10 +48,10 @@ import Testing
 
   @Test func `an excerpt ends with the value that makes it longer than 4 MiB`() throws {
     let store = try scratch.create()
-    let keys = try (0..<3).map { try name("item \($0)") }
+    let names = try (0..<3).map { try name("item \($0)") }
     let values = (0..<3).map { value(3 << 20, seed: $0) }
-    for (key, value) in zip(keys, values) { try store.put(value, for: key) }
-    let found = try store.values(ofFirst: keys[...])
+    for (name, value) in zip(names, values) { try store.put(value, for: name) }
+    let found = try store.values(ofFirst: names[...])
     #expect(found == Array(values.prefix(2)))
   }
 
@@ -61,7 +61,7 @@ import Testing
     store.lock()
     // These are lengths of padded values: a record is 168 bytes longer, a value 4 bytes shorter.
     let lengths = Array(repeating: 1 << 24, count: 63) + [63 << 18, 61 << 12, 960, 72]
-    #expect(lengths.reduce(0) { $0 + 168 + $1 } == SealedFileStore.largestChangeByteCount)
+    #expect(lengths.reduce(0) { $0 + 168 + $1 } == SealedFileStore.maximumChangeByteCount)
     let values = Dictionary(
       uniqueKeysWithValues: Set(lengths).map { length in
         (length, SecretBytes([UInt8](repeating: 7, count: length - 4)))
@@ -80,11 +80,11 @@ import Testing
     try store.put("value", as: "item")
     let before = try RecordedDisk.read(scratch.path)
     // One value for all, so that the test needs the memory once.
-    let value = SecretBytes([UInt8](repeating: 7, count: SealedFileStore.largestValueByteCount))
+    let value = SecretBytes([UInt8](repeating: 7, count: SealedFileStore.maximumValueByteCount))
     let changes = try (0..<64).map { StoreChange.put(value, for: try name("\($0)")) }
     let error = try error { try store.apply(changes) }
     #expect(error.code == .valueTooLarge)
-    #expect(error.remedy?.contains("\(SealedFileStore.largestChangeByteCount)") == true)
+    #expect(error.remedy?.contains("\(SealedFileStore.maximumChangeByteCount)") == true)
     #expect(try RecordedDisk.read(scratch.path) == before)
   }
 }

@@ -12,18 +12,18 @@ import Testing
   private static func start(ofRecord number: Int) -> Int { 88 + number * 232 }
 
   let scratch: Scratch
-  let keys: [StoreKey]
+  let names: [ItemName]
 
   init() throws {
     scratch = try Scratch()
-    keys = try Self.identifiers.map { try name($0) }
+    names = try Self.identifiers.map { try name($0) }
     let store = try scratch.create()
-    for key in keys { try store.put(secret("value of \(key.identifier)"), for: key) }
+    for name in names { try store.put(secret("value of \(name.identifier)"), for: name) }
   }
 
   /// Damages a part of every record, but not its authentication tag, which opening a store checks.
   private func spoil(partAt offset: Int) throws {
-    for number in keys.indices {
+    for number in names.indices {
       try scratch.flip("journal", at: Self.start(ofRecord: number) + offset + 3)
     }
   }
@@ -31,31 +31,31 @@ import Testing
   @Test func `a list opens no value`() throws {
     try spoil(partAt: Self.valueOffset)
     let store = try scratch.open()
-    #expect(try store.keys(in: nil) == keys.sorted())
-    for key in keys {
-      #expect(try store.contains(key))
-      #expect(try code { _ = try store.value(for: key) } == StoreError.corrupt)
+    #expect(try store.names(in: nil) == names.sorted())
+    for name in names {
+      #expect(try store.contains(name))
+      #expect(try code { _ = try store.value(for: name) } == StoreError.corrupt)
     }
     let report = try store.verify()
-    #expect(report.damagedItems == keys.sorted())
+    #expect(report.damagedItems == names.sorted())
   }
 
   @Test func `a get opens no name`() throws {
     try spoil(partAt: Self.nameOffset)
     let store = try scratch.open()
-    for key in keys {
-      #expect(try store.contains(key))
-      #expect(try store.value(for: key) == secret("value of \(key.identifier)"))
+    for name in names {
+      #expect(try store.contains(name))
+      #expect(try store.value(for: name) == secret("value of \(name.identifier)"))
     }
-    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try store.names(in: nil) } == StoreError.corrupt)
     #expect(try !store.verify().isSound)
   }
 
   @Test func `one damaged name makes every list and a compaction fail`() throws {
     try scratch.flip("journal", at: Self.start(ofRecord: 7) + Self.nameOffset)
     let store = try scratch.open()
-    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
-    #expect(try code { _ = try store.keys(in: "another") } == StoreError.corrupt)
+    #expect(try code { _ = try store.names(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try store.names(in: "another") } == StoreError.corrupt)
     #expect(try code { try store.compact() } == StoreError.corrupt)
     #expect(try store.text("item 7") == "value of item 7")
   }

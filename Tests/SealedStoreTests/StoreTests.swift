@@ -16,15 +16,15 @@ import Testing
   @Test func `an item that was put is read, contained and listed until it is removed`()
     throws
   {
-    let key = try name("token")
-    try store.put(secret("s3cret"), for: key)
-    #expect(try store.value(for: key) == secret("s3cret"))
-    #expect(try store.contains(key))
-    #expect(try store.keys(in: nil) == [key])
-    try store.remove(key)
-    #expect(try store.value(for: key) == nil)
-    #expect(try !store.contains(key))
-    #expect(try store.keys(in: nil) == [])
+    let name = try name("token")
+    try store.put(secret("s3cret"), for: name)
+    #expect(try store.value(for: name) == secret("s3cret"))
+    #expect(try store.contains(name))
+    #expect(try store.names(in: nil) == [name])
+    try store.remove(name)
+    #expect(try store.value(for: name) == nil)
+    #expect(try !store.contains(name))
+    #expect(try store.names(in: nil) == [])
   }
 
   @Test func `a store that is reopened has the items that were put before`() throws {
@@ -40,7 +40,7 @@ import Testing
     try store.put("old", as: "item")
     try store.put("a new value of another length", as: "item")
     #expect(try store.text("item") == "a new value of another length")
-    #expect(try store.keys(in: nil).count == 1)
+    #expect(try store.names(in: nil).count == 1)
   }
 
   @Test func `an empty value is a value and not an absent item`() throws {
@@ -49,16 +49,16 @@ import Testing
     #expect(try scratch.open().contains(name("empty")))
   }
 
-  @Test func `keys are listed by namespace and in ascending order`() throws {
+  @Test func `names are listed by namespace and in ascending order`() throws {
     let other = try StoreNamespace(service: "other", accessGroup: "group")
     for identifier in ["b", "a", "ab", "é", "Z"] {
-      try store.put(secret(identifier), for: StoreKey(identifier, in: "service"))
+      try store.put(secret(identifier), for: ItemName(identifier, in: "service"))
     }
-    try store.put(secret("x"), for: StoreKey("a", in: other))
-    #expect(try store.keys(in: "service").map(\.identifier) == ["Z", "a", "ab", "b", "é"])
-    #expect(try store.keys(in: other).map(\.identifier) == ["a"])
-    #expect(try store.keys(in: "absent") == [])
-    let all = try store.keys(in: nil)
+    try store.put(secret("x"), for: ItemName("a", in: other))
+    #expect(try store.names(in: "service").map(\.identifier) == ["Z", "a", "ab", "b", "é"])
+    #expect(try store.names(in: other).map(\.identifier) == ["a"])
+    #expect(try store.names(in: "absent") == [])
+    let all = try store.names(in: nil)
     #expect(all == all.sorted())
     #expect(all.count == 6)
   }
@@ -70,10 +70,10 @@ import Testing
     try store.put(largest, for: name("large"))
     let length = try scratch.bytes(of: "journal").count
     let tooLarge = SecretBytes([UInt8](repeating: 8, count: (16 << 20) + 1))
-    for key in try [name("large"), name("another")] {
+    for item in try [name("large"), name("another")] {
       #expect(
         try code {
-          try store.apply([.put(secret("with it"), for: name("small")), .put(tooLarge, for: key)])
+          try store.apply([.put(secret("with it"), for: name("small")), .put(tooLarge, for: item)])
         }
           == StoreError.valueTooLarge)
     }
@@ -95,7 +95,7 @@ import Testing
       try store.put("\(number)", as: identifier)
     }
     let reopened = try scratch.open()
-    #expect(try reopened.keys(in: nil).count == Self.identifiers.count)
+    #expect(try reopened.names(in: nil).count == Self.identifiers.count)
     for (number, identifier) in Self.identifiers.enumerated() {
       #expect(try reopened.text(identifier) == "\(number)")
     }
@@ -113,14 +113,14 @@ import Testing
     for (number, namespace) in namespaces.enumerated() {
       for identifier in ["b", "bb", long] {
         try store.put(
-          secret("\(number) \(identifier.utf8.count)"), for: StoreKey(identifier, in: namespace))
+          secret("\(number) \(identifier.utf8.count)"), for: ItemName(identifier, in: namespace))
       }
     }
     let reopened = try scratch.open()
     for (number, namespace) in namespaces.enumerated() {
-      #expect(try reopened.keys(in: namespace).count == 3)
+      #expect(try reopened.names(in: namespace).count == 3)
       for identifier in ["b", "bb", long] {
-        let value = try reopened.value(for: StoreKey(identifier, in: namespace))
+        let value = try reopened.value(for: ItemName(identifier, in: namespace))
         #expect(value == secret("\(number) \(identifier.utf8.count)"))
       }
     }
@@ -139,7 +139,7 @@ import Testing
     let traits = store.traits
     #expect(traits.isAtomic && traits.isDurable)
     #expect(traits.seesOtherProcesses && traits.excludesOtherProcesses)
-    #expect(traits.largestValueByteCount == 16 << 20)
+    #expect(traits.maximumValueByteCount == 16 << 20)
     #expect(try store.protection().description.contains("opens with key"))
   }
 
@@ -150,7 +150,7 @@ import Testing
       try writer.put("\(round)", as: "shared")
       #expect(try reader.text("shared") == "\(round)")
       try writer.put("\(round)", as: "item \(round)")
-      #expect(try reader.keys(in: nil).count == round + 2)
+      #expect(try reader.names(in: nil).count == round + 2)
       try writer.remove(name("item \(round)"))
       try reader.put("again", as: "item \(round)")
       #expect(try writer.text("item \(round)") == "again")
@@ -186,32 +186,32 @@ import Testing
   }
 
   @Test func `the async operations return the same as the blocking ones`() async throws {
-    let key = try name("token")
-    try await store.put(secret("value"), for: key)
-    let (value, isThere) = (try await store.value(for: key), try await store.contains(key))
-    let (all, none) = (try await store.keys(in: nil), try await store.keys(in: "absent"))
+    let item = try name("token")
+    try await store.put(secret("value"), for: item)
+    let (value, isThere) = (try await store.value(for: item), try await store.contains(item))
+    let (all, none) = (try await store.names(in: nil), try await store.names(in: "absent"))
     #expect(value == secret("value"))
     #expect(isThere)
-    #expect(all == [key])
+    #expect(all == [item])
     #expect(none == [])
 
-    try await store.apply([.put(secret("1"), for: name("a")), .remove(key)])
-    let (after, isStillThere) = (try await store.value(for: key), try await store.contains(key))
+    try await store.apply([.put(secret("1"), for: name("a")), .remove(item)])
+    let (after, isStillThere) = (try await store.value(for: item), try await store.contains(item))
     #expect(after == nil)
     #expect(!isStillThere)
   }
 
   @Test func `the async operations fail as the blocking ones do`() async throws {
-    let key = try name("token")
+    let name = try name("token")
     let tooLarge = SecretBytes([UInt8](repeating: 0, count: (16 << 20) + 1))
     do {
-      try await store.put(tooLarge, for: key)
+      try await store.put(tooLarge, for: name)
       Issue.record("a value that is too large was accepted")
     } catch StoreError.valueTooLarge {
     }
     store.lock()
     do {
-      _ = try await store.value(for: key)
+      _ = try await store.value(for: name)
       Issue.record("a locked store returned a value")
     } catch StoreError.locked {
     }

@@ -7,29 +7,29 @@ import Testing
 /// Many items at once.
 @Suite(.fewAtATime) struct BulkTests {
   @Test func `two thousand items are listed and read`() async throws {
-    var items: [StoreKey: SecretBytes] = [:]
+    var items: [ItemName: SecretBytes] = [:]
     for number in 0..<2000 {
-      let key = try StoreKey("item-\(number)", in: number < 1500 ? "many" : "some")
+      let name = try ItemName("item-\(number)", in: number < 1500 ? "many" : "some")
       // Two of them large.
       let byteCount = number % 1000 == 7 ? 40_000 : number % 300
-      items[key] = SecretBytes((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* number) })
+      items[name] = SecretBytes((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* number) })
     }
     let bus = try await PrivateBus()
     try PlainKeyring.write(items, on: bus)
     let keyring = try await GnomeKeyring(on: bus, .locked)
     // Unlocking so many takes gnome-keyring many seconds when the machine is busy.
     let store = bus.store { $0.timeout = .seconds(300) }
-    #expect(try await store.contains(StoreKey("item-0", in: "many")))
+    #expect(try await store.contains(ItemName("item-0", in: "many")))
     var times: [String] = []
     let clock = ContinuousClock()
     for _ in 0..<2 {
       times.append("items: \(try await clock.measure { _ = try await store.items(in: nil) })")
-      times.append("keys: \(try await clock.measure { _ = try await store.keys(in: nil) })")
+      times.append("keys: \(try await clock.measure { _ = try await store.names(in: nil) })")
     }
-    #expect(try await store.keys(in: nil) == items.keys.sorted())
+    #expect(try await store.names(in: nil) == items.keys.sorted())
     #expect(try await store.items(in: nil) == items)
     let some = items.filter { $0.key.namespace.service == "some" }
-    #expect(try await store.keys(in: "some") == some.keys.sorted())
+    #expect(try await store.names(in: "some") == some.keys.sorted())
     #expect(try await store.items(in: "some") == some)
     // For information only: this is not a benchmark.
     print("2,000 items in gnome-keyring: \(times.joined(separator: ", "))")
@@ -40,10 +40,10 @@ import Testing
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store()
-    var items: [StoreKey: SecretBytes] = [:]
+    var items: [ItemName: SecretBytes] = [:]
     for number in 0..<250 {
-      let key = try StoreKey("item \(number)", in: number < 230 ? "many" : "few")
-      items[key] = SecretBytes(utf8: "value \(number)")
+      let name = try ItemName("item \(number)", in: number < 230 ? "many" : "few")
+      items[name] = SecretBytes(utf8: "value \(number)")
     }
     try await store.apply(items.map { .put($0.value, for: $0.key) })
     func givenCount(_ body: () throws -> Void) async throws -> Int {
@@ -67,7 +67,7 @@ import Testing
       #expect(values.count == 22 && values.compactMap(\.self).count == 20)
     }
     #expect(given == 20)
-    let absent = try (0..<30).map { try StoreKey("absent \($0)", in: "many") }
+    let absent = try (0..<30).map { try ItemName("absent \($0)", in: "many") }
     for (asked, expected) in [(few, 0), (Array(many.prefix(25)), 250), (absent, 250)] {
       let given = try await givenCount {
         let present = try store.present(among: asked)
@@ -79,18 +79,18 @@ import Testing
   }
 
   @Test func `a keyring file is what the store would have written`() async throws {
-    let key = try StoreKey("item", in: "service")
+    let itemName = try ItemName("item", in: "service")
     let bus = try await PrivateBus()
-    try PlainKeyring.write([key: SecretBytes(utf8: "file")], on: bus)
+    try PlainKeyring.write([itemName: SecretBytes(utf8: "file")], on: bus)
     let keyring = try await GnomeKeyring(on: bus, .locked)
     let store = bus.store()
-    try await store.put(SecretBytes(utf8: "store"), for: key)
+    try await store.put(SecretBytes(utf8: "store"), for: itemName)
     let client = try await OtherClient(on: bus)
     #expect(try await client.items().count == 1, "it was overwritten")
     let attributes = try await client.attributes(of: client.items()[0])
-    let made = try StoreKey("made", in: "service")
+    let made = try ItemName("made", in: "service")
     try await store.put(SecretBytes(utf8: "store"), for: made)
-    try await store.remove(key)
+    try await store.remove(itemName)
     let others = try await client.attributes(of: client.items()[0])
     #expect(attributes.keys.sorted() == others.keys.sorted())
     for name in attributes.keys

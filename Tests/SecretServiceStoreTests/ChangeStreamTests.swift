@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The events of a stream so far.
-private final class Told: Sendable {
+private final class Reported: Sendable {
   private let events = Mutex<[StoreEvent]>([])
   private let ended = Mutex(false)
 
@@ -35,35 +35,35 @@ private final class Told: Sendable {
 }
 
 @Suite(.fewAtATime) struct ChangeStreamTests {
-  private let (key, other): (StoreKey, StoreKey)
+  private let (name, other): (ItemName, ItemName)
 
   init() throws {
-    key = try StoreKey("item", in: "service")
-    other = try StoreKey("other", in: "service")
+    name = try ItemName("item", in: "service")
+    other = try ItemName("other", in: "service")
   }
 
   /// Returns a store with one item, and the events of its stream.
-  private func told(on bus: PrivateBus) async throws -> (store: SecretServiceStore, Told) {
+  private func reported(on bus: PrivateBus) async throws -> (store: SecretServiceStore, Reported) {
     let store = bus.store()
-    try await store.put(SecretBytes(utf8: "1"), for: key)
-    let told = Told(store.changes())
-    try await told.wait(for: .resynchronize)
-    return (store, told)
+    try await store.put(SecretBytes(utf8: "1"), for: name)
+    let reported = Reported(store.changes())
+    try await reported.wait(for: .resynchronize)
+    return (store, reported)
   }
 
   @Test(arguments: Keyring.allCases)
   func `changes are reported, whichever store makes them`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
     let (store, other) = (service.bus.store(), service.bus.store())
-    let told = Told(store.changes())
-    try await told.wait(for: .resynchronize)
-    try await store.put(SecretBytes(utf8: "1"), for: key)
-    try await told.wait(for: .changed([key]))
-    try await other.put(SecretBytes(utf8: "2"), for: key)
-    try await told.wait(for: .changed([key]))
-    try await other.remove(key)
-    try await told.wait(for: .changed([key]))
-    #expect(!told.isEnded)
+    let reported = Reported(store.changes())
+    try await reported.wait(for: .resynchronize)
+    try await store.put(SecretBytes(utf8: "1"), for: name)
+    try await reported.wait(for: .changed([name]))
+    try await other.put(SecretBytes(utf8: "2"), for: name)
+    try await reported.wait(for: .changed([name]))
+    try await other.remove(name)
+    try await reported.wait(for: .changed([name]))
+    #expect(!reported.isEnded)
   }
 
   @Test func `an item that is removed before the provider is asked about it has its name`()
@@ -71,13 +71,13 @@ private final class Told: Sendable {
   {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
-    let (store, told) = try await told(on: bus)
-    try await store.put(SecretBytes(utf8: "2"), for: key)
-    try await told.wait(for: .changed([key]))
+    let (store, reported) = try await reported(on: bus)
+    try await store.put(SecretBytes(utf8: "2"), for: name)
+    try await reported.wait(for: .changed([name]))
     try await provider.set("Attributes", "error org.freedesktop.DBus.Error.UnknownObject")
-    try await store.put(SecretBytes(utf8: "3"), for: key)
-    try await store.remove(key)
-    try await told.wait(for: .changed([key]))
+    try await store.put(SecretBytes(utf8: "3"), for: name)
+    try await store.remove(name)
+    try await reported.wait(for: .changed([name]))
   }
 
   /// As KWallet may report it when it is busy.
@@ -86,12 +86,12 @@ private final class Told: Sendable {
   {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
-    let (store, told) = try await told(on: bus)
+    let (store, reported) = try await reported(on: bus)
     try await provider.set("Attributes", "bare")
     try await store.put(SecretBytes(utf8: "1"), for: other)
-    try await told.wait(for: .resynchronize)
+    try await reported.wait(for: .resynchronize)
     try await store.remove(other)
-    try await told.wait(for: .resynchronize)
+    try await reported.wait(for: .resynchronize)
   }
 
   @Test func `a change by another program to an item is reported, and to its own item is not`()
@@ -99,7 +99,7 @@ private final class Told: Sendable {
   {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
-    let (store, told) = try await told(on: bus)
+    let (store, reported) = try await reported(on: bus)
     try await bus.secretTool("store", "--label=l", "a", "b", input: "theirs")
     let client = try await OtherClient(on: bus)
     let items = try await client.items()
@@ -108,7 +108,7 @@ private final class Told: Sendable {
     }
     // The name of an item that was never seen is not known.
     try await wait(until: "a deletion is reported") {
-      let events = told.take()
+      let events = reported.take()
       #expect(!events.contains { if case .changed = $0 { true } else { false } })
       return events.contains(.resynchronize)
     }
@@ -119,57 +119,57 @@ private final class Told: Sendable {
   @Test func `an item overwritten by another program is reported, and has no value`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
-    let (store, told) = try await told(on: bus)
+    let (store, reported) = try await reported(on: bus)
     let client = try await OtherClient(on: bus)
     let attributes = try await client.attributes(of: client.items()[0])
     try await Program.run(
       "/usr/bin/secret-tool", ["store", "--label=l"] + attributes.flatMap { [$0.key, $0.value] },
       input: "theirs", environment: bus.environment)
-    try await told.wait(for: .changed([key]))
-    #expect(await failure { try await store.value(for: key) } == StoreError.corrupt)
-    try await store.put(SecretBytes(utf8: "2"), for: key)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "2"))
+    try await reported.wait(for: .changed([name]))
+    #expect(await failure { try await store.value(for: name) } == StoreError.corrupt)
+    try await store.put(SecretBytes(utf8: "2"), for: name)
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "2"))
     withExtendedLifetime(keyring) {}
   }
 
   @Test func `locking, unlocking and restarting are reported`() async throws {
     let bus = try await PrivateBus()
     var keyring = try await GnomeKeyring(on: bus)
-    let (store, told) = try await told(on: bus)
+    let (store, reported) = try await reported(on: bus)
     try await OtherClient(on: bus).lock()
-    try await told.wait(for: .resynchronize)
+    try await reported.wait(for: .resynchronize)
     try await GnomeKeyring.logIn(on: bus)
-    try await told.wait(for: .resynchronize)
+    try await reported.wait(for: .resynchronize)
     keyring.kill()
-    try await told.wait(for: .resynchronize)
+    try await reported.wait(for: .resynchronize)
     keyring = try await GnomeKeyring(on: bus)
-    try await told.wait(for: .resynchronize)
-    try await bus.store().put(SecretBytes(utf8: "2"), for: key)
-    try await told.wait(for: .changed([key]))
+    try await reported.wait(for: .resynchronize)
+    try await bus.store().put(SecretBytes(utf8: "2"), for: name)
+    try await reported.wait(for: .changed([name]))
     withExtendedLifetime(store) {}
   }
 
   @Test func `closing and opening a wallet is reported, and each deletion once`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await KWallet(on: bus)
-    let (store, told) = try await told(on: bus)
-    try await store.put(SecretBytes(utf8: "2"), for: key)
-    try await told.wait(for: .changed([key]))
+    let (store, reported) = try await reported(on: bus)
+    try await store.put(SecretBytes(utf8: "2"), for: name)
+    try await reported.wait(for: .changed([name]))
     try await keyring.lock()
-    try await told.wait(for: .resynchronize)
+    try await reported.wait(for: .resynchronize)
     try await keyring.logIn()
     try await store.unlock()
-    try await told.wait(for: .resynchronize)
-    try await store.put(SecretBytes(utf8: "3"), for: key)
-    try await told.wait(for: .changed([key]))
-    try await store.remove(key)
+    try await reported.wait(for: .resynchronize)
+    try await store.put(SecretBytes(utf8: "3"), for: name)
+    try await reported.wait(for: .changed([name]))
+    try await store.remove(name)
     try await store.put(SecretBytes(utf8: "4"), for: other)
     var events: [StoreEvent] = []
     try await wait(until: "the last change is reported") {
-      events += told.take()
+      events += reported.take()
       return events.contains(.changed([other]))
     }
-    #expect(events.contains(.changed([key])))
+    #expect(events.contains(.changed([name])))
     // KWallet 6 says a second time that it was opened, and perhaps late.
     #expect(events.count { $0 == .resynchronize } <= 1)
     #expect(keyring.isRunning)
@@ -178,12 +178,12 @@ private final class Told: Sendable {
   @Test func `a provider that starts later is waited for`() async throws {
     let bus = try await PrivateBus()
     let store = bus.store()
-    let told = Told(store.changes())
-    try await told.wait(for: .resynchronize)
+    let reported = Reported(store.changes())
+    try await reported.wait(for: .resynchronize)
     let keyring = try await GnomeKeyring(on: bus)
-    try await told.wait(for: .resynchronize)
-    try await bus.store().put(SecretBytes(utf8: "1"), for: key)
-    try await told.wait(for: .changed([key]))
+    try await reported.wait(for: .resynchronize)
+    try await bus.store().put(SecretBytes(utf8: "1"), for: name)
+    try await reported.wait(for: .changed([name]))
     withExtendedLifetime((store, keyring)) {}
   }
 
@@ -191,30 +191,30 @@ private final class Told: Sendable {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     weak var weakStore: SecretServiceStore?
-    var told: [Told] = []
+    var reported: [Reported] = []
     do {
       let store = bus.store()
       weakStore = store
-      told = [Told(store.changes()), Told(store.changes())]
+      reported = [Reported(store.changes()), Reported(store.changes())]
       // Not for the second: it may have begun when the first was already listening, and then it
       // missed nothing.
-      try await told[0].wait(for: .resynchronize)
-      try await store.put(SecretBytes(utf8: "1"), for: key)
-      for one in told { try await one.wait(for: .changed([key])) }
+      try await reported[0].wait(for: .resynchronize)
+      try await store.put(SecretBytes(utf8: "1"), for: name)
+      for one in reported { try await one.wait(for: .changed([name])) }
     }
-    try await wait(until: "the streams ended") { told.allSatisfy(\.isEnded) }
+    try await wait(until: "the streams ended") { reported.allSatisfy(\.isEnded) }
     #expect(weakStore == nil)
     #expect(keyring.isRunning)
   }
 
   @Test func `a stream without a bus ends with its store`() async throws {
-    var told: Told?
+    var reported: Reported?
     do {
       let store = SecretServiceStore(
         collection: .default, options: SecretServiceStore.Options(),
         bus: SessionBus(address: "unix:path=/nonexistent/bus"))
-      told = Told(store.changes())
+      reported = Reported(store.changes())
     }
-    try await wait(until: "the stream ended") { told?.isEnded == true }
+    try await wait(until: "the stream ended") { reported?.isEnded == true }
   }
 }

@@ -9,14 +9,14 @@ import Testing
 @Suite(.fewAtATime) struct ConcurrencyTests {
   /// Changes items of its own and items that all workers change, and checks what it can know.
   static func work(_ store: SecretServiceStore, worker: String, rounds: Int) throws {
-    let shared = try (0..<3).map { try StoreKey("shared \($0)", in: "shared") }
+    let shared = try (0..<3).map { try ItemName("shared \($0)", in: "shared") }
     for round in 0..<rounds {
-      let own = try StoreKey("\(worker) \(round % 4)", in: "own")
+      let own = try ItemName("\(worker) \(round % 4)", in: "own")
       let value = SecretBytes(utf8: "\(worker) \(round)")
       try store.put(value, for: own)
-      let key = shared[round % shared.count]
-      try store.put(value, for: key)
-      if let read = try store.value(for: key) {
+      let name = shared[round % shared.count]
+      try store.put(value, for: name)
+      if let read = try store.value(for: name) {
         // From any worker, but whole.
         let text = String(decoding: read.copyBytes(), as: UTF8.self)
         guard text.hasPrefix("worker ") else { throw WrongValue(text: text) }
@@ -27,7 +27,7 @@ import Testing
         try store.remove(own)
         guard try !store.contains(own) else { throw WrongValue(text: "\(worker), removed") }
       }
-      _ = try store.keys(in: "own")
+      _ = try store.names(in: "own")
     }
   }
 
@@ -50,14 +50,14 @@ import Testing
     let keyring = try await GnomeKeyring(on: bus)
     let values = [SecretBytes(utf8: "small"), SecretBytes([UInt8](repeating: 1, count: 40_000))]
     for round in 0..<TestSize.choose(small: 5, medium: 40, large: 400) {
-      let key = try StoreKey("\(round)", in: "own")
+      let name = try ItemName("\(round)", in: "own")
       try await withThrowingTaskGroup { group in
         for value in values + values {
-          group.addTask { try await bus.store().put(value, for: key) }
+          group.addTask { try await bus.store().put(value, for: name) }
         }
         try await group.waitForAll()
       }
-      let found = try await bus.store().value(for: key)
+      let found = try await bus.store().value(for: name)
       #expect(found.map(values.contains) == true, "round \(round)")
     }
     withExtendedLifetime(keyring) {}
@@ -68,12 +68,12 @@ import Testing
     // KeePassXC returns an item only to the connection that created it.
     let keyring = try await KeePassXC(on: bus, confirms: true)
     let store = bus.store()
-    let keys = try (0..<8).map { try StoreKey("\($0)", in: "own") }
+    let names = try (0..<8).map { try ItemName("\($0)", in: "own") }
     try await withThrowingTaskGroup { group in
-      for key in keys { group.addTask { try await store.put(SecretBytes(utf8: "v"), for: key) } }
+      for name in names { group.addTask { try await store.put(SecretBytes(utf8: "v"), for: name) } }
       try await group.waitForAll()
     }
-    for key in keys { #expect(try await store.value(for: key) == SecretBytes(utf8: "v")) }
+    for name in names { #expect(try await store.value(for: name) == SecretBytes(utf8: "v")) }
     withExtendedLifetime(keyring) {}
   }
 
@@ -110,8 +110,8 @@ import Testing
       expected.merge(left(by: worker, rounds: rounds)) { first, _ in first }
     }
     var found: [String: String] = [:]
-    for (key, value) in try await store.items(in: "own") {
-      found[key.identifier] = String(decoding: value.copyBytes(), as: UTF8.self)
+    for (name, value) in try await store.items(in: "own") {
+      found[name.identifier] = String(decoding: value.copyBytes(), as: UTF8.self)
     }
     #expect(found == expected)
     #expect(keyring.isRunning)

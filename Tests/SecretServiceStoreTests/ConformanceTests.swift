@@ -17,7 +17,7 @@ import Testing
         collection: .default, options: .patient, bus: SessionBus(address: address))
     }
     let store = open()
-    for key in try await store.keys(in: nil) { try await store.remove(key) }
+    for name in try await store.names(in: nil) { try await store.remove(name) }
     return StoreUnderTest(store, reopen: { open() })
   }
 

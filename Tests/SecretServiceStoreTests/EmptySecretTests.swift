@@ -10,31 +10,31 @@ import Testing
 /// A provider that returns an empty secret for a locked item, as KWallet does; this is neither a
 /// value nor damage.
 @Suite(.fewAtATime) struct EmptySecretTests {
-  private let (key, other): (StoreKey, StoreKey)
+  private let (name, other): (ItemName, ItemName)
 
   init() throws {
-    key = try StoreKey("item", in: "com.example.mail")
-    other = try StoreKey("other", in: "com.example.news")
+    name = try ItemName("item", in: "com.example.mail")
+    other = try ItemName("other", in: "com.example.news")
   }
 
   @Test func `an empty secret of a locked item is neither damage nor absence`() async throws {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store()
-    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "value"), for: name)
     try await store.put(SecretBytes(utf8: "another"), for: other)
     try await provider.lockGivingEmptySecrets()
     for store in [store, bus.store()] {
       for call in (reads + changes).filter({ $0.name != "contains" }) {
         #expect(
-          await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
+          await failure { try await call.run(store, name) } == StoreError.locked, "\(call.name)")
       }
       #expect(await failure { try await onThread { try store.listing() } } == StoreError.locked)
     }
     try await provider.unlock()
     #expect(
       try await store.items(in: nil)
-        == [key: SecretBytes(utf8: "value"), other: SecretBytes(utf8: "another")])
+        == [name: SecretBytes(utf8: "value"), other: SecretBytes(utf8: "another")])
   }
 
   @Test func `the person is asked to unlock the collection, and the value is returned`()
@@ -43,15 +43,15 @@ import Testing
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store { $0.prompts = .ifNeeded }
-    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "value"), for: name)
     try await provider.add("theirs", ["service": "s", "username": "u"])
     for _ in 0..<2 {
       try await provider.set("Unlock", "prompt 10 done")
       try await provider.set("locked", "empty")
-      #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+      #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     }
     let items = ForeignSecretServiceItems(.goKeyring, store)
-    let theirs = try StoreKey("u", in: "s")
+    let theirs = try ItemName("u", in: "s")
     #expect(try await items.value(for: theirs) == SecretBytes(utf8: "theirs"))
     try await provider.set("locked", "empty")
     #expect(try await items.value(for: theirs) == SecretBytes(utf8: "theirs"))
@@ -62,17 +62,17 @@ import Testing
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store()
-    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "value"), for: name)
     try await provider.add("theirs", ["service": "s", "username": "u"])
     for call in ["value", "keys", "items"] {
       let call = try #require(reads.first { $0.name == call })
       try await provider.set("GetSecrets", "lock 0 moment")
-      #expect(await failure { try await call.run(store, key) } == nil, "\(call.name)")
+      #expect(await failure { try await call.run(store, name) } == nil, "\(call.name)")
     }
     let items = ForeignSecretServiceItems(.goKeyring, store)
     try await provider.set("GetSecrets", "lock 0 moment")
     #expect(
-      try await items.value(for: StoreKey("u", in: "s")) == SecretBytes(utf8: "theirs"))
+      try await items.value(for: ItemName("u", in: "s")) == SecretBytes(utf8: "theirs"))
   }
 
   /// As a wallet that is closed and opened again around each read.
@@ -82,9 +82,9 @@ import Testing
     let provider = try await FaultyProvider.start(on: bus)
     for user in ["u", "v"] { try await provider.add(user, ["service": "s", "username": user]) }
     let items = ForeignSecretServiceItems(.goKeyring, bus.store())
-    _ = try await items.keys(in: nil)
+    _ = try await items.names(in: nil)
     try await provider.set("GetSecrets", "moments \(count)")
-    let value = try await items.value(for: StoreKey("u", in: "s"))
+    let value = try await items.value(for: ItemName("u", in: "s"))
     #expect(value == SecretBytes(utf8: "u"))
   }
 
@@ -95,14 +95,14 @@ import Testing
     let provider = try await FaultyProvider.start(on: bus)
     for user in ["u", "v"] { try await provider.add("", ["service": "s", "username": user]) }
     let items = ForeignSecretServiceItems(.goKeyring, bus.store())
-    let empty = try StoreKey("u", in: "s")
+    let empty = try ItemName("u", in: "s")
     #expect(await failure { try await items.value(for: empty) } == StoreError.corrupt)
     let target = MemoryStore()
     var options = MigrationOptions()
     options.allowsWeakerProtection = true
     let migration = Migration(from: items, to: target, journal: MemoryStore(), options: options)
     #expect(try await !migration.run().isComplete)
-    #expect(try await target.keys(in: nil).isEmpty)
+    #expect(try await target.names(in: nil).isEmpty)
     try await provider.add("theirs", ["service": "s", "username": "w"])
     #expect(try await items.value(for: empty) == SecretBytes(utf8: ""))
   }
@@ -111,12 +111,12 @@ import Testing
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store()
-    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "value"), for: name)
     try await provider.set("GetSecrets", "line")
     for call in ["value", "keys", "items"] {
       let call = try #require(reads.first { $0.name == call })
       #expect(
-        await failure { try await call.run(store, key) } == StoreError.corrupt, "\(call.name)")
+        await failure { try await call.run(store, name) } == StoreError.corrupt, "\(call.name)")
     }
   }
 
@@ -127,12 +127,12 @@ import Testing
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store()
-    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "value"), for: name)
     try await provider.set("GetSecrets", "gone")
     try await provider.set("SearchItems", "once more")
-    #expect(try await store.items(in: nil) == [key: SecretBytes(utf8: "value")])
+    #expect(try await store.items(in: nil) == [name: SecretBytes(utf8: "value")])
     try await provider.set("SearchItems", "once more")
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
   }
 
   /// The key of a store is an item like others, and a store whose key is locked is not damaged.
@@ -140,13 +140,13 @@ import Testing
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let directory = try TemporaryDirectory()
-    let key = SecretServiceKey("vault", isMadeIfAbsent: true, store: bus.store())
-    _ = try await onThread { try SealedFileStore.create(at: directory["vault"], key: key) }
+    let name = SecretServiceKey("vault", isMadeIfAbsent: true, store: bus.store())
+    _ = try await onThread { try SealedFileStore.create(at: directory["vault"], key: name) }
     try await provider.lockGivingEmptySecrets()
     #expect(
       await failure {
         try await onThread {
-          try SealedFileStore.open(at: directory["vault"], key: key).keys(in: nil)
+          try SealedFileStore.open(at: directory["vault"], key: name).names(in: nil)
         }
       } == StoreError.locked)
   }
@@ -175,16 +175,16 @@ import Testing
   ) async throws {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
-    var values: [StoreKey: SecretBytes] = [:]
+    var values: [ItemName: SecretBytes] = [:]
     for number in 0..<6 {
       let value = SecretBytes(utf8: "value \(number)")
-      let key = try StoreKey("user \(number)", in: "service")
-      values[key] = value
+      let name = try ItemName("user \(number)", in: "service")
+      values[name] = value
       if isForeign {
         try await provider.add(
           "value \(number)", ["service": "service", "username": "user \(number)"])
       } else {
-        try await bus.store().put(value, for: key)
+        try await bus.store().put(value, for: name)
       }
     }
     var options = MigrationOptions()
@@ -199,14 +199,14 @@ import Testing
       try await provider.set("GetSecrets", "lock \(readCount)")
       let code = await failure { try await storeErrors { try await migration.run() } }
       #expect(code == nil || code == StoreError.locked, "locked after \(readCount) reads")
-      for key in try await target.keys(in: nil) {
+      for name in try await target.names(in: nil) {
         #expect(
-          try await target.value(for: key) == values[key], "locked after \(readCount) reads")
+          try await target.value(for: name) == values[name], "locked after \(readCount) reads")
       }
       try await provider.set("GetSecrets", "")
       try await provider.unlock()
       if code != nil { #expect(try await finished(migration).isComplete) }
-      for (key, value) in values { #expect(try await target.value(for: key) == value) }
+      for (name, value) in values { #expect(try await target.value(for: name) == value) }
     }
   }
 }

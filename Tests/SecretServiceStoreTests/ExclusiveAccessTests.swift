@@ -37,14 +37,14 @@ private final class Room: Sendable {
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       Self.inRuntimeDirectory(path)
       let stores = [SecretServiceStore(), SecretServiceStore()]
-      let key = try StoreKey("item", in: "service")
+      let name = try ItemName("item", in: "service")
       let room = Room()
       try await withThrowingTaskGroup { group in
         for number in 0..<8 {
           let store = stores[number % 2]
           group.addTask { [store, room] in
             for _ in 0..<20 {
-              try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+              try await store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
                 room.enter()
                 await Task.yield()
                 room.leave()
@@ -54,7 +54,7 @@ private final class Room: Sendable {
           group.addTask { [store, room] in
             try await onThread {
               for _ in 0..<20 {
-                try store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+                try store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
                   room.enter()
                   room.leave()
                 }
@@ -78,9 +78,9 @@ private final class Room: Sendable {
           await #expect(processExitsWith: .success) { [path = path as String] in
             Self.inRuntimeDirectory(path)
             let store = SecretServiceStore()
-            let key = try StoreKey("item", in: "service")
+            let name = try ItemName("item", in: "service")
             for _ in 0..<100 {
-              try store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+              try store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
                 // A count is lost if two do this at the same time.
                 let file = "\(path)/count"
                 let count = Int(try String(contentsOfFile: file, encoding: .utf8)) ?? -1
@@ -118,14 +118,14 @@ private final class Room: Sendable {
             }
             let store = SecretServiceStore()
             precondition(store.traits.excludesOtherProcesses)
-            let key = try StoreKey("item", in: "service")
+            let name = try ItemName("item", in: "service")
             let add = {
               let found = Int(try String(contentsOfFile: count, encoding: .utf8)) ?? -1
               try "\(found + 1)".write(toFile: count, atomically: true, encoding: .utf8)
             }
             for _ in 0..<25 {
-              try store.withExclusiveAccess(to: key, timeout: .seconds(60)) { try add() }
-              try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+              try store.withExclusiveAccess(to: name, timeout: .seconds(60)) { try add() }
+              try await store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
                 () async throws in try add()
               }
             }
@@ -143,43 +143,43 @@ private final class Room: Sendable {
   {
     let bus = try await PrivateBus()
     let (store, other) = (bus.store(), bus.store())
-    let key = try StoreKey("item", in: "a")
-    try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+    let name = try ItemName("item", in: "a")
+    try await store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
       let late = await failure {
-        try await other.withExclusiveAccess(to: key, timeout: .milliseconds(50)) { () async in
+        try await other.withExclusiveAccess(to: name, timeout: .milliseconds(50)) { () async in
           Room.mustBeEmpty()
         }
       }
       #expect(late == StoreError.timedOut)
       let lateThread = await failure {
         try await onThread {
-          try other.withExclusiveAccess(to: key, timeout: .milliseconds(50)) { Room.mustBeEmpty() }
+          try other.withExclusiveAccess(to: name, timeout: .milliseconds(50)) { Room.mustBeEmpty() }
         }
       }
       #expect(lateThread == StoreError.timedOut)
       let task = Task {
-        try await other.withExclusiveAccess(to: key, timeout: .seconds(600)) { () async in
+        try await other.withExclusiveAccess(to: name, timeout: .seconds(600)) { () async in
           Room.mustBeEmpty()
         }
       }
       task.cancel()
       #expect(await failure { try await task.value } == StoreError.cancelled)
       // Another name is free.
-      try await other.withExclusiveAccess(to: StoreKey("free", in: "a"), timeout: .zero) {
+      try await other.withExclusiveAccess(to: ItemName("free", in: "a"), timeout: .zero) {
         () async in
       }
     }
     // None of them gets it later.
-    try await bus.store().withExclusiveAccess(to: key, timeout: .zero) { () async in }
+    try await bus.store().withExclusiveAccess(to: name, timeout: .zero) { () async in }
     // A cancelled closure gives it back.
     let cancelled = Task {
-      try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+      try await store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
         try await Task.sleep(for: .seconds(600))
       }
     }
     cancelled.cancel()
     _ = await cancelled.result
-    try await other.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+    try await other.withExclusiveAccess(to: name, timeout: .zero) { () async in }
   }
 
   @Test func `where the bus forbids names, a file is the lock and the traits say so`()
@@ -192,10 +192,10 @@ private final class Room: Sendable {
       Self.inRuntimeDirectory(path)
       _ = unsafe setenv("DBUS_SESSION_BUS_ADDRESS", address, 1)
       let (store, other) = (SecretServiceStore(), SecretServiceStore())
-      let key = try StoreKey("item", in: "a")
-      try await store.withExclusiveAccess(to: key, timeout: .zero) {
+      let name = try ItemName("item", in: "a")
+      try await store.withExclusiveAccess(to: name, timeout: .zero) {
         let late = await failure {
-          try await other.withExclusiveAccess(to: key, timeout: .milliseconds(50)) { () async in
+          try await other.withExclusiveAccess(to: name, timeout: .milliseconds(50)) { () async in
             Room.mustBeEmpty()
           }
         }
@@ -247,25 +247,25 @@ private final class Room: Sendable {
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       Self.inRuntimeDirectory(path)
       let (store, other) = (SecretServiceStore(), SecretServiceStore())
-      let (key, free) = (try StoreKey("item", in: "a"), try StoreKey("free", in: "a"))
-      try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+      let (name, free) = (try ItemName("item", in: "a"), try ItemName("free", in: "a"))
+      try await store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
         for waiting in [store, other] {
           let late = await failure {
-            try await waiting.withExclusiveAccess(to: key, timeout: .milliseconds(50)) {
+            try await waiting.withExclusiveAccess(to: name, timeout: .milliseconds(50)) {
               () async in Room.mustBeEmpty()
             }
           }
           precondition(late == StoreError.timedOut)
           let lateThread = await failure {
             try await onThread {
-              try waiting.withExclusiveAccess(to: key, timeout: .milliseconds(50)) {
+              try waiting.withExclusiveAccess(to: name, timeout: .milliseconds(50)) {
                 Room.mustBeEmpty()
               }
             }
           }
           precondition(lateThread == StoreError.timedOut)
           let task = Task {
-            try await waiting.withExclusiveAccess(to: key, timeout: .seconds(600)) {
+            try await waiting.withExclusiveAccess(to: name, timeout: .seconds(600)) {
               () async in Room.mustBeEmpty()
             }
           }
@@ -276,7 +276,7 @@ private final class Room: Sendable {
           try await waiting.withExclusiveAccess(to: free, timeout: .zero) { () async in }
         }
       }
-      try await other.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+      try await other.withExclusiveAccess(to: name, timeout: .zero) { () async in }
     }
   }
 
@@ -288,9 +288,9 @@ private final class Room: Sendable {
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
       Self.inRuntimeDirectory(path)
-      let key = try StoreKey("item", in: "service")
+      let name = try ItemName("item", in: "service")
       let code = await failure {
-        try await SecretServiceStore().withExclusiveAccess(to: key, timeout: .zero) { () async in }
+        try await SecretServiceStore().withExclusiveAccess(to: name, timeout: .zero) { () async in }
       }
       precondition(code == StoreError.unsafePermissions)
     }

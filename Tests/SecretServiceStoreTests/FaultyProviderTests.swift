@@ -6,11 +6,11 @@ import Testing
 
 /// Faults of a provider are errors with the right code, in time.
 @Suite(.fewAtATime) struct FaultyProviderTests {
-  private let (key, other): (StoreKey, StoreKey)
+  private let (name, other): (ItemName, ItemName)
 
   init() throws {
-    key = try StoreKey("item", in: "com.example.mail")
-    other = try StoreKey("other", in: "com.example.news")
+    name = try ItemName("item", in: "com.example.mail")
+    other = try ItemName("other", in: "com.example.news")
   }
 
   /// Starts a provider with two items on a bus.
@@ -18,7 +18,7 @@ import Testing
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     let store = bus.store()
-    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "value"), for: name)
     try await store.put(SecretBytes(utf8: "another"), for: other)
     return (bus, provider)
   }
@@ -27,7 +27,7 @@ import Testing
     _ code: StoreError.Code?, of call: String, _ store: SecretServiceStore, _ fault: String
   ) async throws {
     let call = try #require((reads + changes).first { $0.name == call })
-    let found = await failure { try await call.run(store, key) }
+    let found = await failure { try await call.run(store, name) }
     #expect(found == code, "\(call.name), \(fault)")
   }
 
@@ -114,7 +114,7 @@ import Testing
     let refusal = "error org.freedesktop.DBus.Error.InvalidArgs"
     try await provider.set("OpenSession", "once \(refusal)")
     let store = bus.store()
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     // A provider that refuses every key is not asked forever.
     try await provider.set("OpenSession", refusal)
     try await expect(StoreError.unavailable, of: "value", bus.store(), refusal)
@@ -132,12 +132,12 @@ import Testing
     try await provider.set("OpenSession", "once sealed")
     try await expect(nil, of: call, bus.store(), "a secret that cannot be opened")
     try await provider.set("CreateItem", "once error org.qtproject.QtDBus.Error.InvalidObjectPath")
-    let new = try StoreKey("new", in: "com.example.mail")
+    let new = try ItemName("new", in: "com.example.mail")
     try await bus.store().put(SecretBytes(utf8: "x"), for: new)
     #expect(try await bus.store().value(for: new) == SecretBytes(utf8: "x"))
     try await provider.set("OpenSession", "once sealed")
-    try await bus.store().put(SecretBytes(utf8: "y"), for: StoreKey("newer", in: "com.example"))
-    #expect(try await bus.store().keys(in: nil).count == 4)
+    try await bus.store().put(SecretBytes(utf8: "y"), for: ItemName("newer", in: "com.example"))
+    #expect(try await bus.store().names(in: nil).count == 4)
     // One provider in many has to be asked a third time.
     try await provider.set("OpenSession", "once once once sealed")
     try await expect(nil, of: call, bus.store(), "three sessions that have different keys")
@@ -152,7 +152,7 @@ import Testing
   {
     let (bus, provider) = try await provider()
     let store = bus.store()
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     try await provider.set("CreateItem", "once error org.qtproject.QtDBus.Error.InvalidObjectPath")
     try await provider.set("OpenSession", "sealed")
     try await expect(
@@ -168,20 +168,20 @@ import Testing
     let store = bus.store()
     #expect(try await store.providerProgram() == .kWallet)
     for call in reads + changes {
-      try await store.put(SecretBytes(utf8: "value"), for: key)
+      try await store.put(SecretBytes(utf8: "value"), for: name)
       try await provider.set("isOpen", "open")
       try await provider.set("Unlock", "prompt 0 done")
       try await provider.set("locked", "empty")
       #expect(try await store.availability() == .unlocked)
-      #expect(await failure { try await call.run(store, key) } == nil, "\(call.name)")
+      #expect(await failure { try await call.run(store, name) } == nil, "\(call.name)")
     }
-    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "value"), for: name)
     try await provider.set("locked", "empty")
     // A closed wallet, and a version that does not report its state.
     for answer in ["", "error org.freedesktop.DBus.Error.UnknownInterface"] {
       try await provider.set("isOpen", answer)
       #expect(try await store.availability() == .locked)
-      #expect(await failure { try await store.value(for: key) } == StoreError.locked)
+      #expect(await failure { try await store.value(for: name) } == StoreError.locked)
     }
   }
 
@@ -214,9 +214,9 @@ import Testing
     let (bus, provider) = try await provider()
     let store = bus.store()
     try await provider.set("GetSecrets", "other")
-    #expect(await failure { try await store.value(for: key) } == StoreError.corrupt)
-    for namespace in [key.namespace, other.namespace] {
-      #expect(await failure { try await store.keys(in: namespace) } == StoreError.corrupt)
+    #expect(await failure { try await store.value(for: name) } == StoreError.corrupt)
+    for namespace in [name.namespace, other.namespace] {
+      #expect(await failure { try await store.names(in: namespace) } == StoreError.corrupt)
       #expect(await failure { try await store.items(in: namespace) } == StoreError.corrupt)
     }
   }
@@ -224,16 +224,16 @@ import Testing
   @Test func `a name that was changed is an error`() async throws {
     let (bus, provider) = try await provider()
     let store = bus.store()
-    try await store.put(SecretBytes([UInt8](repeating: 1, count: 100_000)), for: key)
+    try await store.put(SecretBytes([UInt8](repeating: 1, count: 100_000)), for: name)
     try await provider.set("Attributes", "changed")
-    #expect(await failure { try await store.keys(in: nil) } == StoreError.corrupt)
+    #expect(await failure { try await store.names(in: nil) } == StoreError.corrupt)
   }
 
   /// A secret that is said to be encrypted cannot be decrypted, whatever it contains.
   @Test func `a secret that cannot be decrypted is an error`() async throws {
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
-    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: name)
     try await provider.set("OpenSession", "sealed")
     let store = bus.store()
     for fault in [
@@ -241,7 +241,7 @@ import Testing
       "parameters 15", "parameters 16", "parameters 17",
     ] {
       try await provider.set("GetSecrets", fault)
-      let code = await failure { try await store.value(for: key) }
+      let code = await failure { try await store.value(for: name) }
       #expect(code == StoreError.unavailable || code == StoreError.corrupt, "\(fault)")
     }
   }
@@ -256,7 +256,7 @@ import Testing
     try await provider.set("GetSecrets", "")
     try await provider.set("SearchItems", "more")
     try await expect(nil, of: "value", bus.store(), "one that is gone")
-    #expect(try await bus.store().keys(in: nil) == [key, other])
+    #expect(try await bus.store().names(in: nil) == [name, other])
   }
 
   @Test(arguments: ["value", "contains", "keys", "items"])
@@ -309,14 +309,14 @@ import Testing
 
   @Test func `a change that was refused was not made`() async throws {
     let (bus, provider) = try await provider()
-    let new = try StoreKey("new", in: "com.example.mail")
+    let new = try ItemName("new", in: "com.example.mail")
     let store = bus.store()
     for method in ["CreateItem", "SetSecret", "Delete"] {
       try await provider.set(method, "error org.freedesktop.DBus.Error.AccessDenied")
     }
-    for key in [key, new] {
+    for name in [name, new] {
       #expect(
-        await failure { try await store.put(SecretBytes(utf8: "x"), for: key) }
+        await failure { try await store.put(SecretBytes(utf8: "x"), for: name) }
           == StoreError.accessDenied)
     }
     try await expect(StoreError.accessDenied, of: "remove", store, "Delete")
@@ -334,16 +334,16 @@ import Testing
     let store = bus.store()
     #expect(
       await failure {
-        try await store.apply([.put(SecretBytes(utf8: "x"), for: key), .remove(other)])
+        try await store.apply([.put(SecretBytes(utf8: "x"), for: name), .remove(other)])
       } == StoreError.outcomeUnknown)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "x"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "x"))
     #expect(try await store.contains(other))
   }
 
   @Test func `changes with a prompt that asks no question are made`() async throws {
     let (bus, provider) = try await provider()
     let store = bus.store()
-    let new = try StoreKey("new", in: "com.example.mail")
+    let new = try ItemName("new", in: "com.example.mail")
     for method in ["CreateItem", "Delete"] { try await provider.set(method, "prompt 50 done") }
     try await store.put(SecretBytes(utf8: "x"), for: new)
     #expect(try await store.value(for: new) == SecretBytes(utf8: "x"))
@@ -379,6 +379,6 @@ import Testing
   private func expectUnchanged(_ bus: PrivateBus) async throws {
     #expect(
       try await bus.store().items(in: nil)
-        == [key: SecretBytes(utf8: "value"), other: SecretBytes(utf8: "another")])
+        == [name: SecretBytes(utf8: "value"), other: SecretBytes(utf8: "another")])
   }
 }

@@ -17,9 +17,9 @@ import Testing
   ) async throws -> Texts {
     let items = ForeignSecretServiceItems(dialect, bus.store())
     var texts: Texts = [:]
-    for key in try await items.keys(in: nil) {
-      let parts = [key.namespace.service, key.namespace.accessGroup, key.identifier]
-      let value = try await items.value(for: key)
+    for name in try await items.names(in: nil) {
+      let parts = [name.namespace.service, name.namespace.accessGroup, name.identifier]
+      let value = try await items.value(for: name)
       texts[parts.compactMap(\.self).joined(separator: " / ")] = value.map {
         String(decoding: $0.copyBytes(), as: UTF8.self)
       }
@@ -80,7 +80,7 @@ import Testing
         git, "store", input: "\(lines)\nusername=me\npassword=\(password)\n\n")
     }
     let own = bus.store()
-    try await own.put(SecretBytes(utf8: "own"), for: StoreKey("own", in: "service"))
+    try await own.put(SecretBytes(utf8: "own"), for: ItemName("own", in: "service"))
 
     #expect(
       try await texts(.pythonKeyring, on: bus) == [
@@ -99,7 +99,7 @@ import Testing
     #expect(toolTexts["secret-tool / host=a b, user=you"] == "tool")
     #expect(toolTexts["s / port=1"] == "named")
     #expect(!toolTexts.values.contains("päss") && !toolTexts.values.contains("own"))
-    #expect(try await own.keys(in: nil).count == 1)
+    #expect(try await own.names(in: nil).count == 1)
 
     let target = MemoryStore()
     var options = MigrationOptions()
@@ -110,7 +110,7 @@ import Testing
     let report = try await migration.run()
     #expect(report.isComplete && report.migratedCount == 3)
     #expect(
-      try await target.value(for: StoreKey("me@example", in: "mail.example"))
+      try await target.value(for: ItemName("me@example", in: "mail.example"))
         == SecretBytes(utf8: "päss"))
     #expect(try await migration.undo().restoredCount == 3)
     #expect(try await texts(.pythonKeyring, on: bus).count == 3, "they are only read")
@@ -121,26 +121,26 @@ import Testing
     let keyring = try await GnomeKeyring(on: bus)
     try await bus.secretTool("store", "--label=l", "service", "s", "username", "u", input: "1")
     let items = ForeignSecretServiceItems(.goKeyring, bus.store())
-    let key = try StoreKey("u", in: "s")
+    let name = try ItemName("u", in: "s")
     #expect(
-      await failure { try await items.put(SecretBytes(utf8: "2"), for: key) }
+      await failure { try await items.put(SecretBytes(utf8: "2"), for: name) }
         == StoreError.accessDenied)
-    #expect(await failure { try await items.remove(key) } == StoreError.accessDenied)
+    #expect(await failure { try await items.remove(name) } == StoreError.accessDenied)
     let access = await failure {
-      try await items.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+      try await items.withExclusiveAccess(to: name, timeout: .zero) { () async in }
     }
     #expect(access == StoreError.accessDenied)
-    #expect(try await items.value(for: StoreKey("absent", in: "s")) == nil)
+    #expect(try await items.value(for: ItemName("absent", in: "s")) == nil)
     // A value that is replaced, and an item that is gone.
-    #expect(try await items.value(for: key) == SecretBytes(utf8: "1"))
+    #expect(try await items.value(for: name) == SecretBytes(utf8: "1"))
     try await bus.secretTool("store", "--label=l", "service", "s", "username", "u", input: "2")
-    #expect(try await items.value(for: key) == SecretBytes(utf8: "2"))
+    #expect(try await items.value(for: name) == SecretBytes(utf8: "2"))
     try await bus.secretTool("clear", "service", "s", "username", "u")
-    #expect(try await items.value(for: key) == nil)
+    #expect(try await items.value(for: name) == nil)
     try await bus.secretTool("store", "--label=l", "service", "s", "username", "u", input: "3")
     try await OtherClient(on: bus).lock()
-    #expect(await failure { try await items.value(for: key) } == StoreError.locked)
-    #expect(await failure { try await items.keys(in: nil) } == StoreError.locked)
+    #expect(await failure { try await items.value(for: name) } == StoreError.locked)
+    #expect(await failure { try await items.names(in: nil) } == StoreError.locked)
     withExtendedLifetime(keyring) {}
   }
 }

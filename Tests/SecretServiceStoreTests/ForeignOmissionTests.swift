@@ -49,8 +49,8 @@ import Testing
       try service.otherItems(than: dialect.name)
     }
     let report = try await migration.run()
-    let keys = try await target.keys(in: nil)
-    #expect(report.failedCount == 0 && report.migratedCount == keys.count)
+    let names = try await target.names(in: nil)
+    #expect(report.failedCount == 0 && report.migratedCount == names.count)
     var omissions: [String] = []
     try report.forEachOmission { omission in
       let part = omission.part.map { ", \($0)" } ?? ""
@@ -59,9 +59,9 @@ import Testing
     #expect(omissions.count == report.omittedCount)
     #expect(report.isComplete == omissions.isEmpty)
     var values: [String: String] = [:]
-    for key in keys {
-      let value = try #require(try await target.value(for: key))
-      values["\(key.namespace.service) / \(key.identifier)"] =
+    for name in names {
+      let value = try #require(try await target.value(for: name))
+      values["\(name.namespace.service) / \(name.identifier)"] =
         String(decoding: value.copyBytes(), as: UTF8.self)
     }
     return (values, omissions)
@@ -145,7 +145,7 @@ import Testing
           label: "k", secret: "3",
           attributes: ["xdg:schema": "org.qt.keychain", "server": "Passwords", "user": "k"]),
       ], on: bus)
-    try await bus.store().put(SecretBytes(utf8: "own"), for: StoreKey("own", in: "service"))
+    try await bus.store().put(SecretBytes(utf8: "own"), for: ItemName("own", in: "service"))
     let (values, omissions) = try await migrated(dialect, on: bus)
     #expect(values.isEmpty)
     #expect(
@@ -167,7 +167,7 @@ import Testing
     let keyring = try await GnomeKeyring(on: bus)
     let store = bus.store()
     try await store.put(
-      SecretBytes(utf8: "key"), for: StoreKey("vault", in: "org.session-tools.keys"))
+      SecretBytes(utf8: "key"), for: ItemName("vault", in: "org.session-tools.keys"))
     #expect(try await migrated(.pythonKeyring, on: bus).omissions == [])
     #expect(try store.otherItems(than: "secret-service") == [])
     withExtendedLifetime(keyring) {}

@@ -4,8 +4,8 @@ import Testing
 
 /// The line that stores an item.
 @Suite struct ItemLineTests {
-  private func line(_ value: [UInt8], for key: StoreKey) -> [UInt8] {
-    let line = ItemLine.encode(SecretBytes(value), for: key)
+  private func line(_ value: [UInt8], for name: ItemName) -> [UInt8] {
+    let line = ItemLine.encode(SecretBytes(value), for: name)
     return line.bytes(0..<line.byteCount)
   }
 
@@ -18,28 +18,29 @@ import Testing
     }
   }
 
-  @Test func `a line decodes to its key and value, and is ASCII without control characters`() throws
+  @Test func `a line decodes to its name and value, and is ASCII without control characters`()
+    throws
   {
-    for key in try Names.odd() {
+    for name in try Names.odd() {
       for value in [[], [0], Array("line\n".utf8), Array(0...255)] as [[UInt8]] {
-        let line = line(value, for: key)
+        let line = line(value, for: name)
         #expect(line.allSatisfy { (0x21...0x7e).contains($0) })
         let item = try ItemLine.decode(SecretBytes(line))
-        #expect(item.key == key && item.value.copyBytes() == value)
+        #expect(item.name == name && item.value.copyBytes() == value)
       }
     }
   }
 
   @Test func `the form of a line has not changed`() throws {
-    let key = try StoreKey("i", in: "s")
-    let line = String(decoding: line(Array("v".utf8), for: key), as: UTF8.self)
+    let name = try ItemName("i", in: "s")
+    let line = String(decoding: line(Array("v".utf8), for: name), as: UTF8.self)
     #expect(
       line
         == "session-tools:1:DgAAAAEBAAAAcwAAAQEAAABpdjHHlvSmWuIHLhXTK9CvPaucw2nBNR7PkxntXB3OLqzc")
   }
 
   @Test func `every shorter line is a defect`() throws {
-    let whole = line(Array("value".utf8), for: try StoreKey("item", in: "service"))
+    let whole = line(Array("value".utf8), for: try ItemName("item", in: "service"))
     for byteCount in 0..<whole.count {
       #expect(defect(of: Array(whole[..<byteCount])) != nil, "\(byteCount)")
       #expect(defect(of: Array(whole[(whole.count - byteCount)...])) != nil, "\(byteCount)")
@@ -48,8 +49,8 @@ import Testing
   }
 
   @Test func `every bit counts`() throws {
-    let key = try StoreKey("item", in: "service")
-    let whole = line(Array("value".utf8), for: key)
+    let name = try ItemName("item", in: "service")
+    let whole = line(Array("value".utf8), for: name)
     for position in whole.indices {
       for bit in 0..<8 {
         var changed = whole
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test func `a line with more characters is a defect`() throws {
-    let whole = line(Array("value".utf8), for: try StoreKey("item", in: "service"))
+    let whole = line(Array("value".utf8), for: try ItemName("item", in: "service"))
     for end in ["\n", " ", "A", "AAAA", "=", "====", "\u{0}", "é"] {
       #expect(defect(of: whole + Array(end.utf8)) != nil, "\(end.debugDescription)")
       #expect(defect(of: Array(end.utf8) + whole) != nil, "\(end.debugDescription)")

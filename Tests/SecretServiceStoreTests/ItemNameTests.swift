@@ -6,10 +6,10 @@ import Testing
 /// Names as providers store them.
 @Suite struct ItemNameTests {
   @Test func `names come back from their escaped form, which is one visible line`() throws {
-    for key in try Names.odd() {
-      let escaped = EscapedName.escape(key.identifier)
+    for itemName in try Names.odd() {
+      let escaped = EscapedName.escape(itemName.identifier)
       let name = try #require(EscapedName.unescape(escaped))
-      #expect(name.utf8.elementsEqual(key.identifier.utf8), "\(escaped)")
+      #expect(name.utf8.elementsEqual(itemName.identifier.utf8), "\(escaped)")
       #expect(!escaped.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f })
       #expect(!escaped.contains("{") && !escaped.hasPrefix(" ") && !escaped.hasSuffix(" "))
     }
@@ -46,25 +46,25 @@ import Testing
     #expect(EscapedName.escape(" \n") == "%20%0A")
   }
 
-  @Test func `a key comes back from its attributes`() throws {
+  @Test func `a name comes back from its attributes`() throws {
     for size in [ItemAttributes.Size.small, .large] {
-      for key in try Names.odd() {
-        #expect(ItemAttributes.key(of: ItemAttributes.all(of: key, size: size)) == key)
+      for name in try Names.odd() {
+        #expect(ItemAttributes.name(of: ItemAttributes.all(of: name, size: size)) == name)
       }
     }
   }
 
   @Test func `items have attributes with the same names, of which one is unique`() throws {
-    let keys = try Names.odd()
-    let all = keys.map { ItemAttributes.all(of: $0, size: .small) }
+    let names = try Names.odd()
+    let all = names.map { ItemAttributes.all(of: $0, size: .small) }
     #expect(Set(all.map { $0.keys.sorted() }).count == 1)
-    #expect(Set(all.map { $0["session-tools:id"] ?? "" }).count == Set(keys).count)
+    #expect(Set(all.map { $0["session-tools:id"] ?? "" }).count == Set(names).count)
   }
 
-  @Test func `attributes of which one is missing or wrong are not a key`() throws {
+  @Test func `attributes of which one is missing or wrong are not a name`() throws {
     let namespace = try StoreNamespace(
       service: "service", accessGroup: "group", install: InstallIdentifier(rawValue: "install"))
-    let attributes = ItemAttributes.all(of: try StoreKey("item", in: namespace), size: .small)
+    let attributes = ItemAttributes.all(of: try ItemName("item", in: namespace), size: .small)
     let named = [
       "session-tools:id", "session-tools:service", "session-tools:access-group",
       "session-tools:install", "session-tools:identifier",
@@ -73,7 +73,7 @@ import Testing
       for value in [nil, "", "other", "%"] {
         var changed = attributes
         changed[name] = value
-        #expect(ItemAttributes.key(of: changed) == nil, "\(name)")
+        #expect(ItemAttributes.name(of: changed) == nil, "\(name)")
       }
     }
   }

@@ -8,11 +8,11 @@ import Testing
 /// KWallet's peculiarities: a closed wallet returns empty secrets, a login opens the wallet but
 /// does not unlock it, and some sessions are refused.
 @Suite(.fewAtATime) struct KWalletTests {
-  private let (key, absent): (StoreKey, StoreKey)
+  private let (name, absent): (ItemName, ItemName)
 
   init() throws {
-    key = try StoreKey("item", in: "com.example.mail")
-    absent = try StoreKey("absent", in: "com.example.mail")
+    name = try ItemName("item", in: "com.example.mail")
+    absent = try ItemName("absent", in: "com.example.mail")
   }
 
   /// How a wallet was closed.
@@ -39,22 +39,22 @@ import Testing
     let bus = try await PrivateBus()
     var keyring = try await KWallet(on: bus)
     let store = bus.store()
-    try await keyring.saving { try await store.put(SecretBytes(utf8: "value"), for: key) }
+    try await keyring.saving { try await store.put(SecretBytes(utf8: "value"), for: name) }
     try await close(&keyring, on: bus, closing)
-    for key in [key, absent] {
+    for name in [name, absent] {
       for call in (reads + changes).filter({ $0.name != "contains" }) {
         #expect(
-          await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
+          await failure { try await call.run(store, name) } == StoreError.locked, "\(call.name)")
       }
     }
-    #expect(try await store.contains(key), "its presence can be read")
+    #expect(try await store.contains(name), "its presence can be read")
     #expect(await failure { try await store.contains(absent) } == StoreError.locked)
     #expect(try await store.availability() == .locked)
     // The next login opens it, and nothing more is asked.
     try await keyring.logIn()
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     #expect(try await store.value(for: absent) == nil)
-    #expect(try await store.keys(in: nil) == [key])
+    #expect(try await store.names(in: nil) == [name])
     #expect(keyring.isRunning)
   }
 
@@ -65,7 +65,7 @@ import Testing
     var isSaved = false
     for attempt in 1...5 where !isSaved {
       let value = SecretBytes(utf8: "value \(attempt)")
-      try await keyring.saving { try await bus.store().put(value, for: key) }
+      try await keyring.saving { try await bus.store().put(value, for: name) }
       keyring.kill()
       keyring = try await KWallet(on: bus, .loggedIn)
       isSaved = try await self.isSaved(value, on: bus)
@@ -77,7 +77,7 @@ import Testing
       #expect(try await OtherClient(on: bus).isLocked(), "the service reports it as locked")
       let store = bus.store()
       #expect(try await store.availability() == .unlocked)
-      let code = await failure { try await call.run(store, key) }
+      let code = await failure { try await call.run(store, name) }
       #expect(code == nil, "\(call.name)")
     }
     #expect(keyring.isRunning)
@@ -85,9 +85,9 @@ import Testing
 
   /// Returns whether a new process of KWallet has an item's secret, and not only the item.
   private func isSaved(_ value: SecretBytes, on bus: PrivateBus) async throws -> Bool {
-    let (store, key) = (bus.store(), key)
+    let (store, name) = (bus.store(), name)
     var saved: SecretBytes?
-    let code = await failure { saved = try await store.value(for: key) }
+    let code = await failure { saved = try await store.value(for: name) }
     guard let code else { return saved == value }
     try #require(code == .corrupt)
     return false
@@ -99,12 +99,12 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await KWallet(on: bus)
     for round in 0..<TestSize.choose(small: 20, medium: 60, large: 5000) {
-      // A new key in each round, because `put` first reads the value of an existing item.
-      let key = try StoreKey("\(round)", in: "service")
+      // A new name in each round, because `put` first reads the value of an existing item.
+      let name = try ItemName("\(round)", in: "service")
       let store = bus.store()
-      try await store.put(SecretBytes(utf8: "value"), for: key)
-      #expect(try await bus.store().value(for: key) == SecretBytes(utf8: "value"))
-      try await store.remove(key)
+      try await store.put(SecretBytes(utf8: "value"), for: name)
+      #expect(try await bus.store().value(for: name) == SecretBytes(utf8: "value"))
+      try await store.remove(name)
     }
     #expect(keyring.isRunning)
   }
@@ -112,12 +112,12 @@ import Testing
   /// Stores values as another program, and returns them by name.
   private func store(
     _ texts: [String], on bus: PrivateBus
-  ) async throws -> [StoreKey: SecretBytes] {
-    var values: [StoreKey: SecretBytes] = [:]
+  ) async throws -> [ItemName: SecretBytes] {
+    var values: [ItemName: SecretBytes] = [:]
     for (number, text) in texts.enumerated() {
       try await bus.secretTool(
         "store", "--label=l", "service", "s", "username", "u\(number)", input: text)
-      values[try StoreKey("u\(number)", in: "s")] = SecretBytes(utf8: text)
+      values[try ItemName("u\(number)", in: "s")] = SecretBytes(utf8: text)
     }
     return values
   }
@@ -155,9 +155,9 @@ import Testing
       try await keyring.lock()
       try await keyring.logIn()
       try await hasEnded
-      for key in try await target.keys(in: nil) {
-        let value = try await target.value(for: key)
-        #expect(value == values[key], "round \(round), \(key)")
+      for name in try await target.names(in: nil) {
+        let value = try await target.value(for: name)
+        #expect(value == values[name], "round \(round), \(name)")
         copied += 1
         empty += value?.isEmpty == true ? 1 : 0
       }
@@ -199,8 +199,8 @@ import Testing
       try await keyring.lock()
       let found = await code
       #expect(found == nil || found == StoreError.locked, "round \(round)")
-      for key in try await target.keys(in: nil) {
-        #expect(try await target.value(for: key) == values[key], "round \(round)")
+      for name in try await target.names(in: nil) {
+        #expect(try await target.value(for: name) == values[name], "round \(round)")
       }
       try await keyring.logIn()
     }

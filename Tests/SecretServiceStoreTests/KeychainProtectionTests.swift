@@ -142,7 +142,7 @@ private struct User: Codable, Equatable, Sendable {
         #expect(
           code { try container().storeItem(User(name: "Ada"), forIdentifier: "user") }
             == .unsafePermissions)
-        #expect(try await SecretServiceStore().keys(in: nil) == [])
+        #expect(try await SecretServiceStore().names(in: nil) == [])
       }
     }
   }

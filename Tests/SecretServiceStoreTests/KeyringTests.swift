@@ -7,10 +7,10 @@ import Testing
 
 /// The store with every provider.
 @Suite(.fewAtATime) struct KeyringTests {
-  private let key: StoreKey
+  private let name: ItemName
 
   init() throws {
-    key = try StoreKey("item", in: "com.example.mail")
+    name = try ItemName("item", in: "com.example.mail")
   }
 
   @Test(arguments: Keyring.allCases)
@@ -20,39 +20,39 @@ import Testing
     let service = try await KeyringOnBus(kind)
     defer { withExtendedLifetime(service) {} }
     let store = service.bus.store()
-    #expect(try await store.value(for: key) == nil)
-    #expect(try await store.contains(key) == false)
-    #expect(try await store.keys(in: nil) == [])
+    #expect(try await store.value(for: name) == nil)
+    #expect(try await store.contains(name) == false)
+    #expect(try await store.names(in: nil) == [])
     #expect(try await store.items(in: nil) == [:])
     #expect(try await store.isLocked() == false)
     try await store.unlock()
-    try await store.put(SecretBytes(utf8: "first"), for: key)
-    try await store.put(SecretBytes(utf8: "second"), for: key)
+    try await store.put(SecretBytes(utf8: "first"), for: name)
+    try await store.put(SecretBytes(utf8: "second"), for: name)
     let other = service.bus.store()
-    #expect(try await other.value(for: key) == SecretBytes(utf8: "second"))
-    #expect(try await other.contains(key))
-    #expect(try await other.keys(in: nil) == [key])
-    #expect(try await other.items(in: nil) == [key: SecretBytes(utf8: "second")])
-    try await store.remove(key)
-    #expect(try await store.value(for: key) == nil)
-    #expect(try await other.contains(key) == false)
-    #expect(try await other.keys(in: nil) == [])
-    try await store.remove(key)
+    #expect(try await other.value(for: name) == SecretBytes(utf8: "second"))
+    #expect(try await other.contains(name))
+    #expect(try await other.names(in: nil) == [name])
+    #expect(try await other.items(in: nil) == [name: SecretBytes(utf8: "second")])
+    try await store.remove(name)
+    #expect(try await store.value(for: name) == nil)
+    #expect(try await other.contains(name) == false)
+    #expect(try await other.names(in: nil) == [])
+    try await store.remove(name)
   }
 
   @Test(arguments: Keyring.allCases)
   func `blocking calls return the same results`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
     defer { withExtendedLifetime(service) {} }
-    let (store, key) = (service.bus.store(), key)
+    let (store, name) = (service.bus.store(), name)
     try await onThread {
-      #expect(try store.value(for: key) == nil)
-      try store.put(SecretBytes(utf8: "value"), for: key)
-      #expect(try store.value(for: key) == SecretBytes(utf8: "value"))
-      #expect(try store.contains(key))
-      #expect(try store.keys(in: key.namespace) == [key])
-      try store.remove(key)
-      #expect(try store.contains(key) == false)
+      #expect(try store.value(for: name) == nil)
+      try store.put(SecretBytes(utf8: "value"), for: name)
+      #expect(try store.value(for: name) == SecretBytes(utf8: "value"))
+      #expect(try store.contains(name))
+      #expect(try store.names(in: name.namespace) == [name])
+      try store.remove(name)
+      #expect(try store.contains(name) == false)
     }
   }
 
@@ -70,10 +70,10 @@ import Testing
       values.append((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 251 >> 3) })
     }
     for value in values {
-      try await store.put(SecretBytes(value), for: key)
-      #expect(try await store.value(for: key)?.copyBytes() == value)
-      #expect(try await store.items(in: nil)[key]?.copyBytes() == value)
-      #expect(try await store.keys(in: nil) == [key])
+      try await store.put(SecretBytes(value), for: name)
+      #expect(try await store.value(for: name)?.copyBytes() == value)
+      #expect(try await store.items(in: nil)[name]?.copyBytes() == value)
+      #expect(try await store.names(in: nil) == [name])
     }
     let items = try await OtherClient(on: service.bus).items()
     #expect(items.count == 1, "a larger value is not another item")
@@ -84,24 +84,24 @@ import Testing
     let service = try await KeyringOnBus(kind)
     defer { withExtendedLifetime(service) {} }
     let store = service.bus.store()
-    var items: [StoreKey: SecretBytes] = [:]
-    for (position, key) in try Names.odd().enumerated() {
-      items[key] = SecretBytes(utf8: "\(position)")
-      try await store.put(SecretBytes(utf8: "\(position)"), for: key)
+    var items: [ItemName: SecretBytes] = [:]
+    for (position, name) in try Names.odd().enumerated() {
+      items[name] = SecretBytes(utf8: "\(position)")
+      try await store.put(SecretBytes(utf8: "\(position)"), for: name)
     }
     #expect(try await store.items(in: nil) == items)
-    #expect(try await store.keys(in: nil) == items.keys.sorted())
-    for (key, value) in items {
-      #expect(try await store.value(for: key) == value)
+    #expect(try await store.names(in: nil) == items.keys.sorted())
+    for (name, value) in items {
+      #expect(try await store.value(for: name) == value)
     }
     for namespace in Set(items.keys.map(\.namespace)) {
       let inside = items.filter { $0.key.namespace == namespace }
       #expect(try await store.items(in: namespace) == inside)
-      #expect(try await store.keys(in: namespace) == inside.keys.sorted())
+      #expect(try await store.names(in: namespace) == inside.keys.sorted())
     }
-    for key in items.keys.sorted().prefix(items.count / 2) {
-      try await store.remove(key)
-      items[key] = nil
+    for name in items.keys.sorted().prefix(items.count / 2) {
+      try await store.remove(name)
+      items[name] = nil
     }
     #expect(try await store.items(in: nil) == items)
   }
@@ -114,15 +114,15 @@ import Testing
     try await service.bus.secretTool(
       "store", "--label=mail", "service", "com.example.mail", "username", "item",
       input: "theirs")
-    #expect(try await store.keys(in: nil) == [])
-    #expect(try await store.value(for: key) == nil)
-    try await store.put(SecretBytes(utf8: "ours"), for: key)
-    try await store.remove(key)
-    try await store.put(SecretBytes(utf8: "ours"), for: key)
+    #expect(try await store.names(in: nil) == [])
+    #expect(try await store.value(for: name) == nil)
+    try await store.put(SecretBytes(utf8: "ours"), for: name)
+    try await store.remove(name)
+    try await store.put(SecretBytes(utf8: "ours"), for: name)
     #expect(
       try await service.bus.secretTool("lookup", "service", "com.example.mail", "username", "item")
         == "theirs")
-    #expect(try await store.items(in: nil) == [key: SecretBytes(utf8: "ours")])
+    #expect(try await store.items(in: nil) == [name: SecretBytes(utf8: "ours")])
   }
 
   @Test(arguments: Keyring.allCases)
@@ -130,35 +130,35 @@ import Testing
     _ kind: Keyring
   ) async throws {
     var service = try await KeyringOnBus(kind, saves: true)
-    let (store, key) = (service.bus.store(), key)
+    let (store, name) = (service.bus.store(), name)
     try await service.keyring.saving {
-      try await store.put(SecretBytes(utf8: "1"), for: key)
+      try await store.put(SecretBytes(utf8: "1"), for: name)
     }
     try await service.restart()
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "1"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "1"))
     try await service.restart()
     try await service.keyring.saving {
-      try await store.put(SecretBytes(utf8: "2"), for: key)
+      try await store.put(SecretBytes(utf8: "2"), for: name)
     }
-    #expect(try await service.bus.store().value(for: key) == SecretBytes(utf8: "2"))
+    #expect(try await service.bus.store().value(for: name) == SecretBytes(utf8: "2"))
     try await service.restart()
     #expect(try await store.availability() == .unlocked)
     try await service.restart()
-    #expect(try await store.keys(in: nil) == [key])
+    #expect(try await store.names(in: nil) == [name])
     try await service.restart()
-    try await store.remove(key)
-    #expect(try await store.contains(key) == false)
+    try await store.remove(name)
+    #expect(try await store.contains(name) == false)
   }
 
   @Test(arguments: Keyring.allCases)
   func `a provider that was killed is an error, not an absent item`(_ kind: Keyring) async throws {
     let service = try await KeyringOnBus(kind)
     let store = service.bus.store()
-    try await store.put(SecretBytes(utf8: "1"), for: key)
+    try await store.put(SecretBytes(utf8: "1"), for: name)
     service.keyring.kill()
     for call in reads + changes {
       #expect(
-        await failure { try await call.run(store, key) } == StoreError.unavailable, "\(call.name)")
+        await failure { try await call.run(store, name) } == StoreError.unavailable, "\(call.name)")
     }
     #expect(await failure { try await store.isLocked() } == StoreError.unavailable)
     #expect(await failure { try await store.unlock() } == StoreError.unavailable)
@@ -171,10 +171,10 @@ import Testing
     let service = try await KeyringOnBus(kind)
     defer { withExtendedLifetime(service) {} }
     let store = service.bus.store()
-    let large = SecretBytes([UInt8](repeating: 1, count: store.traits.largestValueByteCount + 1))
-    let other = try StoreKey("other", in: "com.example.mail")
+    let large = SecretBytes([UInt8](repeating: 1, count: store.traits.maximumValueByteCount + 1))
+    let other = try ItemName("other", in: "com.example.mail")
     let changes: [StoreChange] = [
-      .put(SecretBytes(utf8: "value"), for: other), .put(large, for: key),
+      .put(SecretBytes(utf8: "value"), for: other), .put(large, for: name),
     ]
     #expect(await failure { try await store.apply(changes) } == StoreError.valueTooLarge)
     #expect(try await OtherClient(on: service.bus).items() == [])
@@ -190,7 +190,7 @@ import Testing
     var bytes = (0..<1021).map { UInt8(truncatingIfNeeded: $0 &* 251 >> 3) }
     while bytes.count < byteCount { bytes += bytes }
     let value = SecretBytes(Array(bytes.prefix(byteCount)))
-    try await store.put(value, for: key)
-    #expect(try await store.value(for: key) == value)
+    try await store.put(value, for: name)
+    #expect(try await store.value(for: name) == value)
   }
 }

@@ -55,15 +55,15 @@ struct LeakTests {
       [address = bus.address as String, rounds = rounds as Int] in
       let store = SecretServiceStore(
         collection: .default, options: .patient, bus: SessionBus(address: address))
-      let keys = try (0..<4).map { try StoreKey("item \($0)", in: "service") }
+      let names = try (0..<4).map { try ItemName("item \($0)", in: "service") }
       // A GVariant, a task or a session leaked in each round takes some hundred bytes.
       try await Self.expectNoGrowth(rounds: rounds, bytesEach: 300, "five operations") {
-        let key = keys[Int.random(in: 0..<4)]
-        try await store.put(SecretBytes(utf8: "value"), for: key)
-        _ = try await store.value(for: key)
-        _ = try await store.contains(key)
-        _ = try await store.keys(in: nil)
-        try await store.remove(keys[0])
+        let name = names[Int.random(in: 0..<4)]
+        try await store.put(SecretBytes(utf8: "value"), for: name)
+        _ = try await store.value(for: name)
+        _ = try await store.contains(name)
+        _ = try await store.names(in: nil)
+        try await store.remove(names[0])
       }
     }
     Self.show(result)
@@ -78,14 +78,14 @@ struct LeakTests {
       processExitsWith: .success, observing: [\.standardOutputContent]
     ) {
       [address = bus.address as String, rounds = rounds as Int] in
-      let key = try StoreKey("item", in: "service")
+      let name = try ItemName("item", in: "service")
       // A connection leaked in each round takes some thousand bytes and a file.
       try await Self.expectNoGrowth(rounds: rounds, bytesEach: 1000, "stores with streams") {
         let store = SecretServiceStore(
           collection: .default, options: .patient,
           bus: SessionBus(address: address))
         for await event in store.changes() where event == .resynchronize { break }
-        _ = try await store.contains(key)
+        _ = try await store.contains(name)
       }
     }
     Self.show(result)
@@ -101,13 +101,13 @@ struct LeakTests {
       processExitsWith: .success, observing: [\.standardOutputContent]
     ) {
       [address = bus.address as String, rounds = rounds as Int] in
-      let key = try StoreKey("item", in: "service")
+      let name = try ItemName("item", in: "service")
       var options = SecretServiceStore.Options.patient
       options.prompts = .ifNeeded
       let store = SecretServiceStore(
         collection: .default, options: options, bus: SessionBus(address: address))
       try await Self.expectNoGrowth(rounds: rounds, bytesEach: 1000, "questions") {
-        let code = await failure { try await store.value(for: key) }
+        let code = await failure { try await store.value(for: name) }
         guard code == StoreError.promptDismissed else { fatalError("\(code as Any)") }
       }
     }

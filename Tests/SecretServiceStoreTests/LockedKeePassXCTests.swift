@@ -9,11 +9,11 @@ import Testing
 ///
 /// It asks in windows, which are answered only in two tests.
 @Suite(.fewAtATime) struct LockedKeePassXCTests {
-  private let (key, absent): (StoreKey, StoreKey)
+  private let (name, absent): (ItemName, ItemName)
 
   init() throws {
-    key = try StoreKey("item", in: "com.example.mail")
-    absent = try StoreKey("absent", in: "com.example.mail")
+    name = try ItemName("item", in: "com.example.mail")
+    absent = try ItemName("absent", in: "com.example.mail")
   }
 
   private func asking(_ bus: PrivateBus) -> SecretServiceStore {
@@ -27,7 +27,7 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await KeePassXC(on: bus, saves: true)
     let store = bus.store()
-    try await keyring.saving { try await store.put(SecretBytes(utf8: "value"), for: key) }
+    try await keyring.saving { try await store.put(SecretBytes(utf8: "value"), for: name) }
     try await OtherClient(on: bus).lock()
     try await wait(until: "the database is locked") {
       do {
@@ -37,14 +37,14 @@ import Testing
         return false
       }
     }
-    for key in [key, absent] {
+    for name in [name, absent] {
       for call in reads + changes {
         #expect(
-          await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
+          await failure { try await call.run(store, name) } == StoreError.locked, "\(call.name)")
       }
       for call in reads + changes {
-        let told = await failure { try await call.run(asking(bus), key) }
-        #expect(told == StoreError.timedOut, "\(call.name)")
+        let reported = await failure { try await call.run(asking(bus), name) }
+        #expect(reported == StoreError.timedOut, "\(call.name)")
       }
     }
     #expect(keyring.isRunning)
@@ -56,47 +56,47 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await KeePassXC(on: bus, confirms: true)
     let maker = bus.store()
-    try await maker.put(SecretBytes(utf8: "value"), for: key)
-    #expect(try await maker.value(for: key) == SecretBytes(utf8: "value"), "the maker may read it")
+    try await maker.put(SecretBytes(utf8: "value"), for: name)
+    #expect(try await maker.value(for: name) == SecretBytes(utf8: "value"), "the maker may read it")
 
     let store = bus.store()
     for call in reads.filter({ $0.name != "contains" }) {
       #expect(
-        await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
-      let told = await failure { try await call.run(asking(bus), key) }
-      #expect(told == StoreError.timedOut, "\(call.name)")
+        await failure { try await call.run(store, name) } == StoreError.locked, "\(call.name)")
+      let reported = await failure { try await call.run(asking(bus), name) }
+      #expect(reported == StoreError.timedOut, "\(call.name)")
     }
-    #expect(await failure { try await changes[0].run(store, key) } == StoreError.locked)
-    #expect(try await store.contains(key))
+    #expect(await failure { try await changes[0].run(store, name) } == StoreError.locked)
+    #expect(try await store.contains(name))
     #expect(try await store.value(for: absent) == nil)
-    #expect(try await maker.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await maker.value(for: name) == SecretBytes(utf8: "value"))
     #expect(keyring.isRunning)
   }
 
   @Test func `a person who allows an item is asked once`() async throws {
     let (bus, display) = (try await PrivateBus(), try Display())
     let keyring = try await KeePassXC(on: bus, confirms: true, display: display)
-    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: name)
 
     let store = bus.store { $0.prompts = .ifNeeded }
-    async let value = store.value(for: key)
+    async let value = store.value(for: name)
     try await display.press("Return", inWindowNamed: "Access Request")
     #expect(try await value == SecretBytes(utf8: "value"))
-    #expect(try await store.items(in: nil) == [key: SecretBytes(utf8: "value")])
-    try await store.put(SecretBytes(utf8: "new"), for: key)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "new"))
+    #expect(try await store.items(in: nil) == [name: SecretBytes(utf8: "value")])
+    try await store.put(SecretBytes(utf8: "new"), for: name)
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "new"))
     #expect(keyring.isRunning)
   }
 
   @Test func `an item that a person allows too late is there the next time`() async throws {
     let (bus, display) = (try await PrivateBus(), try Display())
     let keyring = try await KeePassXC(on: bus, confirms: true, display: display)
-    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: name)
 
     let store = asking(bus)
-    #expect(await failure { try await store.value(for: key) } == StoreError.timedOut)
+    #expect(await failure { try await store.value(for: name) } == StoreError.timedOut)
     try await display.press("Return", inWindowNamed: "Access Request")
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     #expect(keyring.isRunning)
   }
 }

@@ -12,11 +12,11 @@ import Testing
     case lockedByOther, lockedSinceStart
   }
 
-  private let (key, absent): (StoreKey, StoreKey)
+  private let (name, absent): (ItemName, ItemName)
 
   init() throws {
-    key = try StoreKey("item", in: "com.example.mail")
-    absent = try StoreKey("absent", in: "com.example.mail")
+    name = try ItemName("item", in: "com.example.mail")
+    absent = try ItemName("absent", in: "com.example.mail")
   }
 
   /// Starts a bus with a locked keyring that has one item with the value "value".
@@ -25,7 +25,7 @@ import Testing
   ) async throws -> (PrivateBus, GnomeKeyring) {
     let bus = try await PrivateBus(services)
     let keyring = try await GnomeKeyring(on: bus)
-    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: name)
     switch kind {
     case .lockedByOther:
       try await OtherClient(on: bus).lock()
@@ -44,35 +44,35 @@ import Testing
     let prompter = try await SilentPrompter.start(on: bus)
     let store = bus.store()
     #expect(try await store.isLocked())
-    for key in [key, absent] {
-      #expect(await failure { try await store.value(for: key) } == StoreError.locked)
+    for name in [name, absent] {
+      #expect(await failure { try await store.value(for: name) } == StoreError.locked)
       #expect(
-        await failure { try await store.put(SecretBytes(utf8: "other"), for: key) }
+        await failure { try await store.put(SecretBytes(utf8: "other"), for: name) }
           == StoreError.locked)
-      #expect(await failure { try await store.remove(key) } == StoreError.locked)
+      #expect(await failure { try await store.remove(name) } == StoreError.locked)
     }
-    #expect(try await store.contains(key), "its presence can be read")
+    #expect(try await store.contains(name), "its presence can be read")
     #expect(await failure { try await store.contains(absent) } == StoreError.locked)
-    for namespace in [nil, key.namespace, "another"] {
-      #expect(await failure { try await store.keys(in: namespace) } == StoreError.locked)
+    for namespace in [nil, name.namespace, "another"] {
+      #expect(await failure { try await store.names(in: namespace) } == StoreError.locked)
       #expect(await failure { try await store.items(in: namespace) } == StoreError.locked)
     }
     #expect(try await prompter.count() == 0)
     try await GnomeKeyring.logIn(on: bus)
     #expect(try await store.isLocked() == false)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     #expect(try await store.value(for: absent) == nil)
-    #expect(try await store.keys(in: nil) == [key])
+    #expect(try await store.names(in: nil) == [name])
     #expect(keyring.isRunning)
   }
 
   @Test func `a keyring without a password needs no question`() async throws {
     let bus = try await PrivateBus()
-    try PlainKeyring.write([key: SecretBytes(utf8: "value")], on: bus)
+    try PlainKeyring.write([name: SecretBytes(utf8: "value")], on: bus)
     let keyring = try await GnomeKeyring(on: bus, .locked)
     let prompter = try await SilentPrompter.start(on: bus)
     let store = bus.store()
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     #expect(try await store.value(for: absent) == nil)
     #expect(try await prompter.count() == 0)
     #expect(keyring.isRunning)
@@ -84,14 +84,14 @@ import Testing
     let store = bus.store { $0.prompts = .ifNeeded }
     for call in reads.filter({ $0.name != "contains" }) + changes {
       #expect(
-        await failure { try await call.run(store, key) } == StoreError.promptDismissed,
+        await failure { try await call.run(store, name) } == StoreError.promptDismissed,
         "\(call.name)")
     }
     #expect(await failure { try await store.contains(absent) } == StoreError.promptDismissed)
     #expect(await failure { try await bus.store().unlock() } == StoreError.promptDismissed)
     #expect(keyring.isRunning)
     try await GnomeKeyring.logIn(on: bus)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
   }
 
   @Test func `a prompter that cannot start is dismissed`() async throws {
@@ -99,7 +99,7 @@ import Testing
     let (bus, keyring) = try await lockedKeyring(.lockedByOther, .standard)
     let store = bus.store { $0.prompts = .ifNeeded }
     #expect(
-      await failure { try await store.value(for: key) } == StoreError.promptDismissed)
+      await failure { try await store.value(for: name) } == StoreError.promptDismissed)
     #expect(keyring.isRunning)
   }
 
@@ -115,14 +115,14 @@ import Testing
     }
     for call in reads.filter({ $0.name != "contains" }) + changes {
       #expect(
-        await failure { try await call.run(store, key) } == StoreError.timedOut, "\(call.name)")
+        await failure { try await call.run(store, name) } == StoreError.timedOut, "\(call.name)")
     }
     #expect(await failure { try await store.unlock() } == StoreError.timedOut)
     #expect(try await prompter.count() > 0)
     #expect(keyring.isRunning)
     try await GnomeKeyring.logIn(on: bus)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
-    try await store.put(SecretBytes(utf8: "new"), for: key)
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
+    try await store.put(SecretBytes(utf8: "new"), for: name)
     #expect(keyring.isRunning)
   }
 
@@ -135,7 +135,7 @@ import Testing
       $0.timeout = .seconds(600)
     }
     for round in 0..<5 {
-      let task = Task { [key] in try await store.value(for: key) }
+      let task = Task { [name] in try await store.value(for: name) }
       // The keyring asks the prompter one question at a time, and this prompter never answers.
       try await wait(until: "a question was asked in round \(round)") {
         try await prompter.count() > 0
@@ -147,7 +147,7 @@ import Testing
       #expect(keyring.isRunning)
     }
     try await GnomeKeyring.logIn(on: bus)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     #expect(keyring.isRunning)
   }
 
@@ -158,7 +158,7 @@ import Testing
       $0.prompts = .ifNeeded
       $0.promptTimeout = .seconds(600)
     }
-    let task = Task { [key] in try await store.value(for: key) }
+    let task = Task { [name] in try await store.value(for: name) }
     try await wait(until: "a question was asked") { try await prompter.count() > 0 }
     keyring.kill()
     #expect(await failure { try await task.value } == StoreError.unavailable)

@@ -9,7 +9,7 @@ import Testing
 
 /// Migrations out of keyrings and into them.
 @Suite(.fewAtATime) struct MigrationTests {
-  private typealias Contents = [StoreKey: SecretBytes]
+  private typealias Contents = [ItemName: SecretBytes]
 
   private let directory: TemporaryDirectory
 
@@ -30,7 +30,7 @@ import Testing
         service: number.isMultiple(of: 2) ? "mail" : "web é",
         accessGroup: number.isMultiple(of: 3) ? "group" : nil)
       let byteCount = number == 7 ? 100_000 : number * 3
-      items[try StoreKey("item \(number)", in: namespace)] = SecretBytes(
+      items[try ItemName("item \(number)", in: namespace)] = SecretBytes(
         [UInt8](repeating: UInt8(number), count: byteCount))
     }
     return items
@@ -38,7 +38,7 @@ import Testing
 
   private func contents(_ store: any SecretStore) async throws -> Contents {
     var contents: Contents = [:]
-    for key in try await store.keys(in: nil) { contents[key] = try await store.value(for: key) }
+    for name in try await store.names(in: nil) { contents[name] = try await store.value(for: name) }
     return contents
   }
 
@@ -118,9 +118,9 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let store = bus.store()
-    let kept = try StoreKey("vault", in: "org.session-tools.keys")
+    let kept = try ItemName("vault", in: "org.session-tools.keys")
     try await store.put(SecretBytes(utf8: "key"), for: kept)
-    try await store.put(SecretBytes(utf8: "1"), for: StoreKey("a", in: "mail"))
+    try await store.put(SecretBytes(utf8: "1"), for: ItemName("a", in: "mail"))
     let target = MemoryStore()
     let report = try await Migration(
       from: store, to: target, journal: MemoryStore(), options: moving()
@@ -135,14 +135,14 @@ import Testing
   @Test func `two thousand items go into a sealed store`() async throws {
     var items: Contents = [:]
     for number in 0..<2000 {
-      items[try StoreKey("item-\(number)", in: "many")] = SecretBytes(utf8: "value \(number)")
+      items[try ItemName("item-\(number)", in: "many")] = SecretBytes(utf8: "value \(number)")
     }
     let bus = try await PrivateBus()
     try PlainKeyring.write(items, on: bus)
     let keyring = try await GnomeKeyring(on: bus, .locked)
     let store = bus.store { $0.timeout = .seconds(300) }
     // Unlocks the keyring first; this is not measured.
-    #expect(try await store.keys(in: nil).count == 2000)
+    #expect(try await store.names(in: nil).count == 2000)
     let target = try sealed("vault")
     var options = MigrationOptions()
     // A key file is weaker than a password.

@@ -11,11 +11,11 @@ import Testing
 /// neither makes an item absent.
 @Suite(.fewAtATime) struct MovingDefaultTests {
   private static let root = "/org/freedesktop/secrets/collection"
-  private let (key, absent): (StoreKey, StoreKey)
+  private let (itemName, absent): (ItemName, ItemName)
 
   init() throws {
-    key = try StoreKey("item", in: "com.example.mail")
-    absent = try StoreKey("absent", in: "com.example.mail")
+    itemName = try ItemName("item", in: "com.example.mail")
+    absent = try ItemName("absent", in: "com.example.mail")
   }
 
   /// Two open collections on a bus.
@@ -77,23 +77,23 @@ import Testing
   ) async throws {
     let two = try await start(kind)
     let store = two.bus.store()
-    try await store.put(SecretBytes(utf8: "one"), for: key)
+    try await store.put(SecretBytes(utf8: "one"), for: itemName)
     try await two.setDefault(two.second)
     for store in [store, two.bus.store()] {
-      #expect(try await store.value(for: key) == SecretBytes(utf8: "one"))
-      #expect(try await store.contains(key))
+      #expect(try await store.value(for: itemName) == SecretBytes(utf8: "one"))
+      #expect(try await store.contains(itemName))
       #expect(try await store.value(for: absent) == nil)
-      #expect(try await store.keys(in: nil) == [key])
+      #expect(try await store.names(in: nil) == [itemName])
     }
-    try await store.put(SecretBytes(utf8: "two"), for: key)
+    try await store.put(SecretBytes(utf8: "two"), for: itemName)
     #expect(try await two.client.items().isEmpty, "no second item in the default collection")
-    #expect(try await store.items(in: nil) == [key: SecretBytes(utf8: "two")])
+    #expect(try await store.items(in: nil) == [itemName: SecretBytes(utf8: "two")])
     try await store.put(SecretBytes(utf8: "new"), for: absent)
     #expect(try await two.client.items().count == 1, "a new item is in the default collection")
     try await two.setDefault(two.first)
-    #expect(try await store.keys(in: nil) == [absent, key])
-    for key in [key, absent] { try await store.remove(key) }
-    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(try await store.names(in: nil) == [absent, itemName])
+    for itemName in [itemName, absent] { try await store.remove(itemName) }
+    #expect(try await store.names(in: nil).isEmpty)
     #expect(two.keyring.isRunning)
   }
 
@@ -101,13 +101,13 @@ import Testing
   @Test func `what may be in a locked database is locked, and the error names it`() async throws {
     let two = try await start(.keePassXC)
     let store = two.bus.store()
-    try await store.put(SecretBytes(utf8: "one"), for: key)
+    try await store.put(SecretBytes(utf8: "one"), for: itemName)
     try await two.setDefault(two.second)
     try await lock(two.first, in: two)
-    for key in [key, absent] {
+    for itemName in [itemName, absent] {
       for call in reads + changes {
         let error = await #expect(throws: StoreError.self, "\(call.name)") {
-          try await call.run(store, key)
+          try await call.run(store, itemName)
         }
         #expect(error?.code == .locked)
         #expect(error?.store == "secret service 'secrets'")
@@ -117,7 +117,8 @@ import Testing
     // Nothing is open: a search would now wait for a password.
     try await lock(two.second, in: two)
     for call in reads + changes {
-      #expect(await failure { try await call.run(store, key) } == StoreError.locked, "\(call.name)")
+      #expect(
+        await failure { try await call.run(store, itemName) } == StoreError.locked, "\(call.name)")
     }
     #expect(two.keyring.isRunning)
   }
@@ -127,20 +128,21 @@ import Testing
   {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
-    let (client, other) = (try await OtherClient(on: bus), try StoreKey("other", in: "news"))
+    let (client, other) = (try await OtherClient(on: bus), try ItemName("other", in: "news"))
     let login = try await client.collection()
-    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: itemName)
     try await client.setDefault("\(Self.root)/session")
     try await client.lock(login)
     let store = bus.store()
-    #expect(await failure { try await store.value(for: key) } == StoreError.locked)
-    #expect(await failure { try await store.keys(in: nil) } == StoreError.locked)
-    #expect(await failure { try await store.remove(key) } == StoreError.locked)
+    #expect(await failure { try await store.value(for: itemName) } == StoreError.locked)
+    #expect(await failure { try await store.names(in: nil) } == StoreError.locked)
+    #expect(await failure { try await store.remove(itemName) } == StoreError.locked)
     #expect(
-      await failure { try await store.put(SecretBytes(utf8: "2"), for: key) } == StoreError.locked)
-    #expect(try await store.contains(key))
+      await failure { try await store.put(SecretBytes(utf8: "2"), for: itemName) }
+        == StoreError.locked)
+    #expect(try await store.contains(itemName))
     #expect(try await store.value(for: absent) == nil)
-    #expect(try await store.keys(in: other.namespace).isEmpty)
+    #expect(try await store.names(in: other.namespace).isEmpty)
     try await store.put(SecretBytes(utf8: "news"), for: other)
     #expect(try await store.value(for: other) == SecretBytes(utf8: "news"))
     #expect(keyring.isRunning)
@@ -149,26 +151,26 @@ import Testing
   @Test func `a name that no open database has is locked, and not missing`() async throws {
     let two = try await start(.keePassXC)
     let named = two.bus.store(.named("secrets"))
-    try await named.put(SecretBytes(utf8: "value"), for: key)
+    try await named.put(SecretBytes(utf8: "value"), for: itemName)
     let unknown = two.bus.store(.named("Work secrets"))
     #expect(await failure { try await unknown.value(for: absent) } == StoreError.unavailable)
-    let error = await #expect(throws: StoreError.self) { try await unknown.keys(in: nil) }
+    let error = await #expect(throws: StoreError.self) { try await unknown.names(in: nil) }
     #expect(error?.reason == "the service has no collection 'Work secrets', only 'home', 'secrets'")
     try await lock(two.first, in: two)
     for store in [named, unknown] {
       #expect(await failure { try await store.value(for: absent) } == StoreError.locked)
-      #expect(await failure { try await store.keys(in: nil) } == StoreError.locked)
+      #expect(await failure { try await store.names(in: nil) } == StoreError.locked)
       #expect(try await store.availability() == .locked)
     }
     try await KeePassXC.show("secrets", on: two.bus)
-    #expect(try await named.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await named.value(for: itemName) == SecretBytes(utf8: "value"))
     // Last, because the question stays on the screen, and KeePassXC 2.7.10 opens nothing meanwhile.
     try await lock(two.first, in: two)
     let asking = two.bus.store(.named("Work secrets")) {
       $0.prompts = .ifNeeded
       $0.promptTimeout = .milliseconds(300)
     }
-    #expect(await failure { try await asking.value(for: key) } == StoreError.timedOut)
+    #expect(await failure { try await asking.value(for: itemName) } == StoreError.timedOut)
     #expect(await failure { try await asking.unlock() } == StoreError.timedOut)
     #expect(two.keyring.isRunning)
   }
@@ -196,11 +198,11 @@ import Testing
       (nil, "gnome-keyring has no such key in its collections 'Login', 'Work mail'"),
       ("plain", "gnome-keyring has no such key in its collection 'Work mail'; it also has 'Login'"),
     ] {
-      let key = SecretServiceKey(
+      let itemName = SecretServiceKey(
         "vault", isMadeIfAbsent: false,
         store: two.bus.store(name.map { .named($0) } ?? .default))
       let error = await #expect(throws: StoreError.self) {
-        try await onThread { try key.makeSlot() }
+        try await onThread { try itemName.makeSlot() }
       }
       #expect(error?.code == .keyMissing)
       #expect(error?.reason == reason)

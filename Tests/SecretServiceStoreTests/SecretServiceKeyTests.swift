@@ -45,7 +45,7 @@ import Testing
     await #expect(throws: StoreError.self) {
       try await onThread { try SealedFileStore.open(at: bus["vault"], key: other) }
     }
-    #expect(try await bus.store().keys(in: nil).map(\.identifier) == ["vault"])
+    #expect(try await bus.store().names(in: nil).map(\.identifier) == ["vault"])
   }
 
   @Test func `a key is created only if the caller asks for it, and never in a locked keyring`()

@@ -112,12 +112,12 @@ import Testing
     let other = Session(
       container: try StoreContainer<Tokens>(bus.store(), service: service),
       storageIdentifier: "tokens")
-    try await other.store(Tokens(number: 0))
+    try await other.save(Tokens(number: 0))
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.item?.number == 0)
     var delays: [Duration] = []
     for number in 1...50 {
-      try await other.store(Tokens(number: number))
+      try await other.save(Tokens(number: number))
       let start = ContinuousClock.now
       #expect(await states.next()?.item?.number == number)
       delays.append(.now - start)

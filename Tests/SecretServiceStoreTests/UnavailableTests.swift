@@ -7,10 +7,10 @@ import Testing
 
 /// Without a keyring every call fails, and no item is reported as absent.
 @Suite(.fewAtATime) struct UnavailableTests {
-  private let key: StoreKey
+  private let name: ItemName
 
   init() throws {
-    key = try StoreKey("item", in: "com.example.mail")
+    name = try ItemName("item", in: "com.example.mail")
   }
 
   private func expectEveryCallFails(
@@ -18,7 +18,7 @@ import Testing
     sourceLocation: SourceLocation = #_sourceLocation
   ) async {
     for call in reads + changes {
-      let found = await failure { try await call.run(store, key) }
+      let found = await failure { try await call.run(store, name) }
       #expect(found == code, "\(call.name)", sourceLocation: sourceLocation)
     }
     #expect(
@@ -37,9 +37,9 @@ import Testing
     await #expect(processExitsWith: .success) {
       _ = unsafe unsetenv("DBUS_SESSION_BUS_ADDRESS")
       _ = unsafe setenv("XDG_RUNTIME_DIR", "/nonexistent", 1)
-      let key = try StoreKey("item", in: "service")
+      let name = try ItemName("item", in: "service")
       let store = SecretServiceStore()
-      let code = await failure { try await store.value(for: key) }
+      let code = await failure { try await store.value(for: name) }
       precondition(code == StoreError.unavailable)
     }
   }
@@ -75,11 +75,11 @@ import Testing
   @Test func `the environment names the bus`() async throws {
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
-    try await bus.store().put(SecretBytes(utf8: "value"), for: key)
+    try await bus.store().put(SecretBytes(utf8: "value"), for: name)
     await #expect(processExitsWith: .success) { [address = bus.address as String] in
-      let key = try StoreKey("item", in: "com.example.mail")
+      let name = try ItemName("item", in: "com.example.mail")
       _ = unsafe setenv("DBUS_SESSION_BUS_ADDRESS", address, 1)
-      let value = try await SecretServiceStore().value(for: key)
+      let value = try await SecretServiceStore().value(for: name)
       precondition(value == SecretBytes(utf8: "value"))
     }
     withExtendedLifetime(keyring) {}
@@ -95,7 +95,7 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let store = bus.store()
-    try await store.put(SecretBytes(utf8: "value"), for: key)
+    try await store.put(SecretBytes(utf8: "value"), for: name)
     bus.kill()
     await expectEveryCallFails(with: StoreError.unavailable, store)
     withExtendedLifetime(keyring) {}
@@ -127,7 +127,7 @@ import Testing
     #expect(try await store.availability() == .noCollection)
     for call in reads + changes where call.name != "remove" {
       let error = await #expect(throws: StoreError.self, "\(call.name)") {
-        try await call.run(store, key)
+        try await call.run(store, name)
       }
       #expect(error?.code == .unavailable)
       #expect(error?.reason == "the service has no default collection", "\(call.name)")
@@ -138,7 +138,7 @@ import Testing
     let bus = try await PrivateBus()
     let provider = try await FaultyProvider.start(on: bus)
     try await provider.set("SearchItems", "error org.example.Odd")
-    let error = await #expect(throws: StoreError.self) { try await bus.store().value(for: key) }
+    let error = await #expect(throws: StoreError.self) { try await bus.store().value(for: name) }
     #expect(error?.reason == "the service answered: 'no'")
   }
 
@@ -147,15 +147,15 @@ import Testing
     let keyring = try await GnomeKeyring(on: bus)
     let store = bus.store { $0.timeout = .milliseconds(200) }
     let patient = bus.store()
-    try await patient.put(SecretBytes(utf8: "value"), for: key)
-    _ = try? await store.value(for: key)
+    try await patient.put(SecretBytes(utf8: "value"), for: name)
+    _ = try? await store.value(for: name)
     keyring.pause()
     await expectEveryCallFails(with: StoreError.timedOut, store)
-    let task = Task { [key] in try await patient.value(for: key) }
+    let task = Task { [name] in try await patient.value(for: name) }
     task.cancel()
     #expect(await failure { try await task.value } == StoreError.cancelled)
     keyring.goOn()
-    #expect(try await patient.value(for: key) == SecretBytes(utf8: "value"))
+    #expect(try await patient.value(for: name) == SecretBytes(utf8: "value"))
   }
 }
 
@@ -163,22 +163,22 @@ import Testing
 @Suite(.fewAtATime) struct CollectionTests {
   @Test func `collections have aliases and labels`() async throws {
     let bus = try await PrivateBus()
-    let key = try StoreKey("item", in: "service")
-    try PlainKeyring.write([key: SecretBytes(utf8: "plain")], label: "Work mail", on: bus)
+    let name = try ItemName("item", in: "service")
+    try PlainKeyring.write([name: SecretBytes(utf8: "plain")], label: "Work mail", on: bus)
     let keyring = try await GnomeKeyring(on: bus)
     let named = bus.store(.named("Work mail"))
-    #expect(try await named.value(for: key) == SecretBytes(utf8: "plain"))
+    #expect(try await named.value(for: name) == SecretBytes(utf8: "plain"))
     let login = bus.store(.named("login"))
-    #expect(try await login.value(for: key) == nil)
-    try await login.put(SecretBytes(utf8: "login"), for: key)
+    #expect(try await login.value(for: name) == nil)
+    try await login.put(SecretBytes(utf8: "login"), for: name)
     let session = bus.store(.named("session"))
-    #expect(try await session.value(for: key) == nil)
-    try await session.put(SecretBytes(utf8: "session"), for: key)
-    #expect(try await named.value(for: key) == SecretBytes(utf8: "plain"))
-    #expect(try await login.value(for: key) == SecretBytes(utf8: "login"))
-    #expect(try await session.value(for: key) == SecretBytes(utf8: "session"))
-    try await login.remove(key)
-    #expect(try await session.contains(key))
+    #expect(try await session.value(for: name) == nil)
+    try await session.put(SecretBytes(utf8: "session"), for: name)
+    #expect(try await named.value(for: name) == SecretBytes(utf8: "plain"))
+    #expect(try await login.value(for: name) == SecretBytes(utf8: "login"))
+    #expect(try await session.value(for: name) == SecretBytes(utf8: "session"))
+    try await login.remove(name)
+    #expect(try await session.contains(name))
     #expect(login.traits.isDurable && !session.traits.isDurable)
     #expect(keyring.isRunning)
   }

@@ -12,7 +12,7 @@ import Testing
     let slots = try SealedFileStore.keySlots(at: stage.path)
     let copied = ForgedSlot(parameters: try #require(slots[1].parameters))
     let store = try SealedFileStore.open(at: forged.path, key: forged.keyFile)
-    for _ in 2...KeySlot.largestCount { _ = try store.addSlot(copied) }
+    for _ in 2...KeySlot.maximumCount { _ = try store.addSlot(copied) }
     let last = try await forged.run("open:1234", with: [key]).last
     #expect(
       last?.hasPrefix("open: invalidKey: key slot 3 (Ada's): the key was asked for another slot")

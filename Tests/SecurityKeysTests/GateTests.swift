@@ -70,7 +70,7 @@ import Testing
     try key.behave(.init(touch: "never"))
     let worker = try stage.start("gate-cancelled:1234", with: [key])
     try await key.waits(times: 3)
-    try worker.tell()
+    try worker.signal()
     #expect(
       try await worker.end().suffix(2) == [
         "within a second true, locked true",
@@ -87,7 +87,7 @@ import Testing
     try key.behave(.init(touch: "never"))
     let worker = try stage.start("gate-behind:1234", with: [key])
     try await key.waits(times: 3)
-    try worker.tell()
+    try worker.signal()
     #expect(
       try await worker.end().suffix(2) == [
         "within a second true, locked true",

@@ -13,7 +13,7 @@ import Testing
     try key.behave(.init(touch: "never"))
     let worker = try stage.start("open-cancelled:1234", with: [key])
     try await key.waits(times: 3)
-    try worker.tell()
+    try worker.signal()
     #expect(
       try await worker.end().last
         == "open-cancelled: cancelled: key slot 2 (Ada's): the program cancelled the use of the "
@@ -86,7 +86,7 @@ import Testing
     let worker = try stage.start("revoke:1234", with: [key])
     try await key.waits(times: 3)
     let store = try SealedFileStore.open(at: stage.path, key: stage.keyFile)
-    try await store.put(SecretBytes(utf8: "value"), for: StoreKey("item", in: "meanwhile"))
+    try await store.put(SecretBytes(utf8: "value"), for: ItemName("item", in: "meanwhile"))
     try key.behave(.init())
     #expect(try await worker.end().suffix(2) == ["kept [1, 2], dropped []", "revoke: ok"])
     #expect(try await stage.run("open:1234", with: [key]).last == "open: ok")

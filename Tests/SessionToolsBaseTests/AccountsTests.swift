@@ -12,11 +12,11 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   var queue: DispatchQueue { base.queue }
 
-  func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
+  func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
-  func keys(in namespace: StoreNamespace?) -> [StoreKey] {
+  func names(in namespace: StoreNamespace?) -> [ItemName] {
     listCount.update { $0 += 1 }
-    return base.keys(in: namespace)
+    return base.names(in: namespace)
   }
 }
 
@@ -77,7 +77,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     try await accounts.remove(bob)
     #expect(try await accounts.all() == [ada])
     #expect(try await accounts.current() == nil)
-    #expect(try await store.keys(in: nil).map(\.identifier) == ["account/ada/user"])
+    #expect(try await store.names(in: nil).map(\.identifier) == ["account/ada/user"])
     #expect(poster.changes == ["loggedIn", "loggedIn", "loggedOut"])
     try await accounts.remove(bob)
     #expect(poster.changes.count == 3)
@@ -85,7 +85,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   @Test func `there is no current account after another process removed it`() async throws {
     try await accounts.signIn(User(id: "a"), as: ada)
-    try await store.remove(StoreKey("account/ada/user", in: "mail"))
+    try await store.remove(ItemName("account/ada/user", in: "mail"))
     #expect(try await accounts.current() == nil)
   }
 
@@ -115,7 +115,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   @Test func `items that belong to no account are not listed as accounts`() async throws {
     for identifier in ["user", "account/", "account/a", "account/a%2/b", "account/a/b/c"] {
-      try await store.put(SecretBytes(utf8: "x"), for: StoreKey(identifier, in: "mail"))
+      try await store.put(SecretBytes(utf8: "x"), for: ItemName(identifier, in: "mail"))
     }
     #expect(try await accounts.all().isEmpty)
   }
@@ -146,7 +146,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
       container: StoreContainer<User>(RefusingStore(StoreError.locked), service: "mail"))
     await expectFailure(StoreError.locked) { try await locked.all() }
     await expectFailure(StoreError.locked) { try await locked.current() }
-    try await store.put(SecretBytes([0xff]), for: StoreKey("current-account", in: "mail"))
+    try await store.put(SecretBytes([0xff]), for: ItemName("current-account", in: "mail"))
     await expectFailure(StoreError.corrupt) { try await accounts.current() }
   }
 
@@ -181,7 +181,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(faulty.callCount(of: [.apply]) == 1)
     let inOrder = users.keys.sorted()
     #expect(try await accounts.all() == inOrder)
-    #expect(try await store.keys(in: nil).count == count)
+    #expect(try await store.names(in: nil).count == count)
     for account in inOrder {
       #expect(accounts.session(of: account).currentUser == users[account])
     }
@@ -212,7 +212,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   @Test func `an observer finds all users stored`() async throws {
     let (store, counts) = (store, Shared<[Int]>([]))
-    let poster = Recorder { _ in counts.update { $0.append(store.keys(in: nil).count) } }
+    let poster = Recorder { _ in counts.update { $0.append(store.names(in: nil).count) } }
     let accounts = try UserAccounts(container: accounts.container, notificationPoster: poster)
     try await accounts.signIn(users(3))
     #expect(counts.current == [3, 3, 3])
@@ -233,7 +233,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(try await accounts.session(of: bob).validItem().number == 50)
     #expect(server.spent == [0])
     #expect(
-      try await store.keys(in: nil).map(\.identifier)
+      try await store.names(in: nil).map(\.identifier)
         == ["account/ada/user", "account/bob/user", "current-account"])
   }
 
@@ -247,15 +247,15 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     faulty.inject(.failing(StoreError.locked), into: [.exclusiveAccess], after: 4)
     await expectFailure(StoreError.locked) { try await accounts.signIn(users(10)) }
     await expectFailure(StoreError.valueTooLarge) { try await accounts.signIn(users(10_001)) }
-    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(try await store.names(in: nil).isEmpty)
     #expect(poster.changes.isEmpty)
     try await accounts.signIn(users(10))
     #expect(poster.changes.count == 10)
   }
 
   /// Returns the name that every change of an account's user locks.
-  private func changeKey(of account: AccountIdentifier) throws -> StoreKey {
-    try StoreKey("account/\(account)/user", in: "mail").changeLock
+  private func changeLock(of account: AccountIdentifier) throws -> ItemName {
+    try ItemName("account/\(account)/user", in: "mail").changeLock
   }
 
   /// Accounts in a store that does not compare items itself.
@@ -267,8 +267,8 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   @Test func `signing in many waits for a change of one user, but not forever`() async throws {
     let (accounts, ada, bob) = (try lockedAccounts(), ada, bob)
-    let bobKey = try changeKey(of: bob)
-    let error = try await store.withExclusiveAccess(to: bobKey, timeout: .seconds(1)) {
+    let bobLock = try changeLock(of: bob)
+    let error = try await store.withExclusiveAccess(to: bobLock, timeout: .seconds(1)) {
       await expectFailure(StoreError.timedOut) {
         try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")])
       }
@@ -282,13 +282,13 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
 
   @Test func `a cancelled task stops waiting, and signs no user in`() async throws {
     let (accounts, ada, bob, store) = (try lockedAccounts(), ada, bob, store)
-    let (adaKey, bobKey) = (try changeKey(of: ada), try changeKey(of: bob))
-    try await store.withExclusiveAccess(to: bobKey, timeout: .seconds(1)) {
+    let (adaLock, bobLock) = (try changeLock(of: ada), try changeLock(of: bob))
+    try await store.withExclusiveAccess(to: bobLock, timeout: .seconds(1)) {
       let waiting = Task { try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")]) }
       // Waits until the task holds the first name.
       var isFree = true
       while isFree {
-        let held: Void? = try? await store.withExclusiveAccess(to: adaKey, timeout: .zero) {
+        let held: Void? = try? await store.withExclusiveAccess(to: adaLock, timeout: .zero) {
           await Task.yield()
         }
         isFree = held != nil

@@ -32,7 +32,7 @@ import Testing
     let store = MemoryStore()
     let container = AnySessionContainer(try StoreContainer<User>(store, service: "mail"))
     var changes = container.itemChanges(forIdentifier: "user").makeAsyncIterator()
-    try await store.put(SecretBytes(utf8: "x"), for: StoreKey("user", in: "mail"))
+    try await store.put(SecretBytes(utf8: "x"), for: ItemName("user", in: "mail"))
     #expect(await changes.next() != nil)
   }
 

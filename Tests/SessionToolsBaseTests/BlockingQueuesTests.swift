@@ -79,7 +79,7 @@ import Testing
   }
 
   private static func session(_ server: TokenServer) throws -> UserSession<Token> {
-    let session = try server.session { $0.largestConcurrentCount = 100 }
+    let session = try server.session { $0.maximumConcurrentCount = 100 }
     try session.didLogIn(server.token(in: .zero))
     return session
   }

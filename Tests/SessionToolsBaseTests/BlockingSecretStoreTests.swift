@@ -19,14 +19,14 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
     calls.update { $0.append("\(call) \(place)") }
   }
 
-  func value(for key: StoreKey) -> SecretBytes? {
+  func value(for name: ItemName) -> SecretBytes? {
     note("value")
-    return base.value(for: key)
+    return base.value(for: name)
   }
 
-  func contains(_ key: StoreKey) -> Bool {
+  func contains(_ name: ItemName) -> Bool {
     note("contains")
-    return base.value(for: key) != nil
+    return base.value(for: name) != nil
   }
 
   func apply(_ changes: [StoreChange]) {
@@ -34,9 +34,9 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
     base.apply(changes)
   }
 
-  func keys(in namespace: StoreNamespace?) -> [StoreKey] {
-    note("keys")
-    return base.keys(in: namespace)
+  func names(in namespace: StoreNamespace?) -> [ItemName] {
+    note("names")
+    return base.names(in: namespace)
   }
 }
 
@@ -44,17 +44,17 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
   @Test func `its async calls run on its queue, even if its type is erased`() async throws {
     let store = WitnessStore()
     let erased: any SecretStore = store
-    let key = try StoreKey("one", in: "service")
-    try await store.put(SecretBytes(utf8: "a"), for: key)
-    _ = try await store.value(for: key)
-    _ = try await erased.value(for: key)
-    _ = try await erased.contains(key)
-    _ = try await erased.keys(in: nil)
+    let name = try ItemName("one", in: "service")
+    try await store.put(SecretBytes(utf8: "a"), for: name)
+    _ = try await store.value(for: name)
+    _ = try await erased.value(for: name)
+    _ = try await erased.contains(name)
+    _ = try await erased.names(in: nil)
     try await erased.apply([])
     #expect(
       store.calls.current == [
         "apply on the queue", "value on the queue", "value on the queue",
-        "contains on the queue", "keys on the queue", "apply on the queue",
+        "contains on the queue", "names on the queue", "apply on the queue",
       ])
   }
 
@@ -62,7 +62,7 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
     let store = WitnessStore()
     let session = Session(
       container: try StoreContainer<User>(store, service: "mail"), storageIdentifier: "user")
-    try await session.store(User(id: "ada"))
+    try await session.save(User(id: "ada"))
     _ = try await session.item()
     _ = try await session.containsItem()
     _ = await session.currentState()
@@ -76,10 +76,10 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
 
   @Test func `an error of the blocking call is typed`() async throws {
     let store: any SecretStore = RefusingStore(StoreError.locked)
-    let key = try StoreKey("one", in: "service")
-    await expectFailure(StoreError.locked) { try await store.value(for: key) }
-    await expectFailure(StoreError.locked) { try await store.contains(key) }
-    await expectFailure(StoreError.locked) { try await store.remove(key) }
-    await expectFailure(StoreError.locked) { try await store.keys(in: nil) }
+    let name = try ItemName("one", in: "service")
+    await expectFailure(StoreError.locked) { try await store.value(for: name) }
+    await expectFailure(StoreError.locked) { try await store.contains(name) }
+    await expectFailure(StoreError.locked) { try await store.remove(name) }
+    await expectFailure(StoreError.locked) { try await store.names(in: nil) }
   }
 }

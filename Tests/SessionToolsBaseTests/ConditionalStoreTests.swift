@@ -17,7 +17,7 @@ import Testing
     #expect(store.conditionalCount == 1)
     try session.didLogOut()
     #expect(store.exclusiveNames.count == 1)
-    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(try await store.names(in: nil).isEmpty)
   }
 
   @Test func `a refresh does not replace what was stored meanwhile`() async throws {

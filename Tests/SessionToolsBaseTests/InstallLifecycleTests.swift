@@ -11,12 +11,12 @@ import Testing
     _ text: String, for name: String, of install: InstallIdentifier?,
     in service: StoreNamespace? = nil
   ) throws {
-    let key = try StoreKey(name, in: (service ?? self.service).with(install: install))
-    try store.put(SecretBytes(utf8: text), for: key)
+    let itemName = try ItemName(name, in: (service ?? self.service).with(install: install))
+    try store.put(SecretBytes(utf8: text), for: itemName)
   }
 
   private func text(_ name: String, of install: InstallIdentifier?) throws -> String? {
-    try store.value(for: StoreKey(name, in: service.with(install: install))).map {
+    try store.value(for: ItemName(name, in: service.with(install: install))).map {
       String(decoding: $0.copyBytes(), as: UTF8.self)
     }
   }
@@ -52,7 +52,7 @@ import Testing
     #expect(try await store.purge(old, of: service) == 0)
     #expect(try text("a", of: old) == nil && text("b", of: old) == nil)
     #expect(try text("a", of: new) == "3" && text("a", of: nil) == "4")
-    #expect(try await store.keys(in: nil).count == 3)
+    #expect(try await store.names(in: nil).count == 3)
   }
 
   @Test func `all installations but those named are purged`() throws {
@@ -77,11 +77,11 @@ import Testing
     var changes = store.changes().makeAsyncIterator()
     #expect(try await store.adopt(old, into: new, of: service) == 2)
     let event = try #require(await changes.next())
-    guard case .changed(let keys) = event else {
+    guard case .changed(let names) = event else {
       Issue.record("\(event)")
       return
     }
-    #expect(keys.count == 4)
+    #expect(names.count == 4)
     #expect(try text("a", of: new) == "1" && text("b", of: new) == "2")
     #expect(try text("c", of: new) == "3" && text("a", of: old) == nil)
     #expect(try await store.installs(of: service) == [new: 3])

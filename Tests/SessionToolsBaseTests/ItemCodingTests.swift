@@ -12,17 +12,17 @@ private struct Tokens: Codable, Equatable {
 }
 
 @Suite struct `item coding` {
-  let key: StoreKey
+  let name: ItemName
   private let tokens = Tokens(tokens: [.init(value: 1), .init(value: 2)], labels: ["a": 1])
 
   init() throws {
-    key = try StoreKey("tokens", in: "service")
+    name = try ItemName("tokens", in: "service")
   }
 
   private func decode<Item>(
     _ text: String, as coding: ItemCoding<Item>
   ) throws -> Item where Item: Codable {
-    try coding.item(from: SecretBytes(utf8: text), for: key, decoder: JSONDecoder())
+    try coding.item(from: SecretBytes(utf8: text), for: name, decoder: JSONDecoder())
   }
 
   @Test func `an item comes back from every coding`() throws {
@@ -34,8 +34,8 @@ private struct Tokens: Codable, Equatable {
         return Tokens(tokens: [.init(value: 1), .init(value: 2)], labels: ["a": 1])
       })
     for coding in [ItemCoding<Tokens>.json, .propertyList, custom] {
-      let bytes = try coding.bytes(of: tokens, for: key, encoder: JSONEncoder())
-      #expect(try coding.item(from: bytes, for: key, decoder: JSONDecoder()) == tokens)
+      let bytes = try coding.bytes(of: tokens, for: name, encoder: JSONEncoder())
+      #expect(try coding.item(from: bytes, for: name, decoder: JSONDecoder()) == tokens)
     }
   }
 
@@ -44,13 +44,13 @@ private struct Tokens: Codable, Equatable {
     encoder.dateEncodingStrategy = .secondsSince1970
     encoder.outputFormatting = .sortedKeys
     let item = Tokens(tokens: [.init(value: 1, expiry: Date(timeIntervalSince1970: 5))])
-    let json = try ItemCoding<Tokens>.json.bytes(of: item, for: key, encoder: encoder)
+    let json = try ItemCoding<Tokens>.json.bytes(of: item, for: name, encoder: encoder)
     let text = #"{"labels":{},"tokens":[{"expiry":5,"value":1}]}"#
     #expect(json == SecretBytes(utf8: text))
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
-    #expect(try ItemCoding<Tokens>.json.item(from: json, for: key, decoder: decoder) == item)
-    let list = try ItemCoding<Tokens>.propertyList.bytes(of: item, for: key, encoder: encoder)
+    #expect(try ItemCoding<Tokens>.json.item(from: json, for: name, decoder: decoder) == item)
+    let list = try ItemCoding<Tokens>.propertyList.bytes(of: item, for: name, encoder: encoder)
     #expect(list.copyBytes().starts(with: Array("bplist".utf8)))
   }
 
@@ -80,13 +80,13 @@ private struct Tokens: Codable, Equatable {
     let error = try #require(
       expectFailure(StoreError.unencodable) {
         try ItemCoding<Ratio>.json.bytes(
-          of: Ratio(part: [1, .infinity]), for: key, encoder: JSONEncoder())
+          of: Ratio(part: [1, .infinity]), for: name, encoder: JSONEncoder())
       })
     #expect(error.reason.contains("Ratio") && error.reason.contains("part[1]"))
     #expect(error.underlying is EncodingError)
     // A property list cannot hold a bare value.
     expectFailure(StoreError.unencodable) {
-      try ItemCoding<Int>.propertyList.bytes(of: 1, for: key, encoder: JSONEncoder())
+      try ItemCoding<Int>.propertyList.bytes(of: 1, for: name, encoder: JSONEncoder())
     }
   }
 
@@ -98,14 +98,14 @@ private struct Tokens: Codable, Equatable {
     #expect(error.underlying as? TestError == TestError(text: "hunter2"))
     #expect(!error.description.contains("hunter2"))
     expectFailure(StoreError.unencodable) {
-      try own.bytes(of: 1, for: key, encoder: JSONEncoder())
+      try own.bytes(of: 1, for: name, encoder: JSONEncoder())
     }
     let corrupt = ItemCoding<Int>(
       encode: { _ in throw StoreError(.valueTooLarge, store: "s", reason: "r") },
       decode: { _ in throw StoreError(.corrupt, store: "s", reason: "r") })
     expectFailure(StoreError.corrupt) { try decode("1", as: corrupt) }
     expectFailure(StoreError.valueTooLarge) {
-      try corrupt.bytes(of: 1, for: key, encoder: JSONEncoder())
+      try corrupt.bytes(of: 1, for: name, encoder: JSONEncoder())
     }
   }
 }

@@ -9,7 +9,7 @@ import Testing
     _ script: String, input: String = "", largest: Int = 1000, timeout: Duration = .seconds(60)
   ) throws -> LimitedProgram.Ending {
     var program = LimitedProgram(
-      "sh", ["-c", script], largestOutputByteCount: largest, timeout: timeout)
+      "sh", ["-c", script], maximumOutputByteCount: largest, timeout: timeout)
     program.input = Array(input.utf8)
     return try program.run()
   }
@@ -96,12 +96,12 @@ import Testing
   func `a report is read beside the output, up to its limit`() throws {
     let program = LimitedProgram(
       "sh", ["-c", "echo first >&3; head -c 1000000 /dev/zero >&3; echo out; echo bad >&2"],
-      largestOutputByteCount: 1000, timeout: .seconds(60))
+      maximumOutputByteCount: 1000, timeout: .seconds(60))
     let (ending, report) = try program.runForReport()
     #expect(text(ending) == "out\n")
     #expect(report.hasPrefix("first\n") && report.utf8.count == 1 << 16)
     let silent = LimitedProgram(
-      "sh", ["-c", "exec 3>&-; echo out"], largestOutputByteCount: 9, timeout: .seconds(60))
+      "sh", ["-c", "exec 3>&-; echo out"], maximumOutputByteCount: 9, timeout: .seconds(60))
     #expect(try silent.runForReport().report.isEmpty)
   }
 
@@ -118,14 +118,14 @@ import Testing
   @Test func `variables are added to those of this process`() throws {
     var program = LimitedProgram(
       "sh", ["-c", "echo $ADDED; test -n \"$PATH\" && env | grep -c ^ADDED="],
-      largestOutputByteCount: 1000, timeout: .seconds(60))
+      maximumOutputByteCount: 1000, timeout: .seconds(60))
     program.environment = ["ADDED": "value"]
     #expect(text(try program.run()) == "value\n1\n")
   }
 
   @Test func `a missing program is reported as such`() {
     let program = LimitedProgram(
-      "no-such-program-here", [], largestOutputByteCount: 1, timeout: .seconds(1))
+      "no-such-program-here", [], maximumOutputByteCount: 1, timeout: .seconds(1))
     #expect(throws: SystemCallError("posix_spawnp", ENOENT)) { try program.run() }
   }
 

@@ -3,12 +3,12 @@ import Testing
 
 @Suite struct `a memory store` {
   let store = MemoryStore()
-  let one: StoreKey
-  let two: StoreKey
+  let one: ItemName
+  let two: ItemName
 
   init() throws {
-    one = try StoreKey("one", in: "service")
-    two = try StoreKey("two", in: "other")
+    one = try ItemName("one", in: "service")
+    two = try ItemName("two", in: "other")
   }
 
   @Test func `a value is read until it is removed`() throws {
@@ -34,9 +34,9 @@ import Testing
     try await store.put(SecretBytes(utf8: "a"), for: one)
     #expect(try await store.value(for: one) == SecretBytes(utf8: "a"))
     #expect(try await store.contains(one))
-    #expect(try await store.keys(in: nil) == [one])
+    #expect(try await store.names(in: nil) == [one])
     try await store.remove(one)
-    #expect(try await store.keys(in: nil) == [])
+    #expect(try await store.names(in: nil) == [])
   }
 
   @Test func `changes of one list are made in order`() throws {
@@ -48,13 +48,13 @@ import Testing
     #expect(store.value(for: two) == nil)
   }
 
-  @Test func `keys are those of one namespace or of all, in order`() throws {
-    let installed = try StoreKey(
+  @Test func `names are those of one namespace or of all, in order`() throws {
+    let installed = try ItemName(
       "one", in: StoreNamespace(service: "service", install: InstallIdentifier(rawValue: "i")))
-    for key in [two, installed, one] { try store.put(SecretBytes(utf8: "x"), for: key) }
-    #expect(store.keys(in: nil) == [two, one, installed])
-    #expect(store.keys(in: "service") == [one])
-    #expect(store.keys(in: "unused") == [])
+    for name in [two, installed, one] { try store.put(SecretBytes(utf8: "x"), for: name) }
+    #expect(store.names(in: nil) == [two, one, installed])
+    #expect(store.names(in: "service") == [one])
+    #expect(store.names(in: "unused") == [])
   }
 
   @Test func `changes are reported to every listener, in order`() async throws {

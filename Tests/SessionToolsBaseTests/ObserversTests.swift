@@ -6,32 +6,32 @@ import Testing
   let observers = Observers()
 
   private func event(_ number: Int) throws -> StoreEvent {
-    .changed([try StoreKey("\(number)", in: "service")])
+    .changed([try ItemName("\(number)", in: "service")])
   }
 
   @Test func `an observer gets all events in order`() async throws {
     var stream = observers.stream().makeAsyncIterator()
-    for number in 0..<100 { observers.tell(try event(number)) }
+    for number in 0..<100 { observers.report(try event(number)) }
     for number in 0..<100 { #expect(await stream.next() == (try event(number))) }
   }
 
   @Test func `an observer of some names gets their events, and every resynchronize`() async throws {
-    let keys = try (0..<4).map { try StoreKey("\($0)", in: "service") }
-    var one = observers.stream(of: [keys[1]]).makeAsyncIterator()
-    var two = observers.stream(of: [keys[1], keys[2]]).makeAsyncIterator()
-    let (gone, all) = (observers.stream(of: [keys[2]]), observers.stream())
+    let names = try (0..<4).map { try ItemName("\($0)", in: "service") }
+    var one = observers.stream(of: [names[1]]).makeAsyncIterator()
+    var two = observers.stream(of: [names[1], names[2]]).makeAsyncIterator()
+    let (gone, all) = (observers.stream(of: [names[2]]), observers.stream())
     var rest = all.makeAsyncIterator()
     _ = consume gone
-    observers.tell(.changed(Set(keys)))
-    observers.tell(.changed([keys[0], keys[3]]))
-    observers.tell(.changed([keys[2]]))
-    observers.tell(.resynchronize)
-    #expect(await one.next() == .changed([keys[1]]))
+    observers.report(.changed(Set(names)))
+    observers.report(.changed([names[0], names[3]]))
+    observers.report(.changed([names[2]]))
+    observers.report(.resynchronize)
+    #expect(await one.next() == .changed([names[1]]))
     #expect(await one.next() == .resynchronize)
-    #expect(await two.next() == .changed([keys[1], keys[2]]))
-    #expect(await two.next() == .changed([keys[2]]))
+    #expect(await two.next() == .changed([names[1], names[2]]))
+    #expect(await two.next() == .changed([names[2]]))
     #expect(await two.next() == .resynchronize)
-    #expect(await rest.next() == .changed(Set(keys)))
+    #expect(await rest.next() == .changed(Set(names)))
     observers.finish()
     #expect(await one.next() == nil)
     #expect(observers.isEmpty)
@@ -39,7 +39,7 @@ import Testing
 
   @Test func `an observer that fell behind is told that events were missed`() async throws {
     let stream = observers.stream()
-    for number in 0..<3000 { observers.tell(try event(number)) }
+    for number in 0..<3000 { observers.report(try event(number)) }
     observers.finish()
     var heard: [StoreEvent] = []
     for await event in stream { heard.append(event) }
@@ -63,9 +63,9 @@ import Testing
     #expect(observers.isEmpty)
   }
 
-  @Test func `an event concerns its keys, and resynchronize concerns all`() throws {
-    let key = try StoreKey("1", in: "service")
-    #expect(try event(1).concerns(key) && !event(2).concerns(key))
-    #expect(StoreEvent.resynchronize.concerns(key))
+  @Test func `an event concerns its names, and resynchronize concerns all`() throws {
+    let name = try ItemName("1", in: "service")
+    #expect(try event(1).concerns(name) && !event(2).concerns(name))
+    #expect(StoreEvent.resynchronize.concerns(name))
   }
 }

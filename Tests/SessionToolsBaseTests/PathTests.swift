@@ -32,11 +32,11 @@ import Testing
   }
 
   @Test func `names and paths in descriptions neither end a line nor act on a terminal`() throws {
-    let key = try StoreKey(
+    let name = try ItemName(
       "a\nb", in: StoreNamespace(service: "\u{1b}[2J", accessGroup: "g\u{85}h"))
-    #expect("\(key)" == "a\\nb of \\u{1b}[2J, group g\\u{85}h")
+    #expect("\(name)" == "a\\nb of \\u{1b}[2J, group g\\u{85}h")
     let error = StoreError(
-      .io, store: "/odd\nsession-tools: sound", reason: "no \(key)", remedy: "Look\nthere"
+      .io, store: "/odd\nsession-tools: sound", reason: "no \(name)", remedy: "Look\nthere"
     )
     #expect(
       "\(error)"

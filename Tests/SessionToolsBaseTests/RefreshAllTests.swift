@@ -151,7 +151,7 @@ import Testing
     let sessions = (0..<4).map { number in
       var policy = RefreshPolicy()
       policy.firstPause = .zero
-      if number == failing { policy.largestTryCount = 1 }
+      if number == failing { policy.maximumAttemptCount = 1 }
       return UserSession(
         container: container, storageIdentifier: "token",
         refresher: SessionRefresher(policy: policy) { request in

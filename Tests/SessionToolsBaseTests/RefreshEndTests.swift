@@ -32,8 +32,8 @@ import Testing
       let store = FaultyStore(MemoryStore())
       let session = try server.session(store)
       try session.didLogIn(server.token(in: .zero))
-      let key = try StoreKey("token", in: "mail")
-      store.inject(.failing(StoreError.noSpace), into: [.apply], of: key, times: nil)
+      let name = try ItemName("token", in: "mail")
+      store.inject(.failing(StoreError.noSpace), into: [.apply], of: name, times: nil)
       await expectFailure(StoreError.noSpace) { try await session.validItem() }
       #expect(await !SessionRefreshes.end(within: .seconds(300)))
       store.removeFaults()
@@ -47,7 +47,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let server = TokenServer()
       var sessions = try (0..<50).map { _ in
-        try server.session(MemoryStore()) { $0.largestConcurrentCount = 1 }
+        try server.session(MemoryStore()) { $0.maximumConcurrentCount = 1 }
       }
       let references = sessions.map(WeakSession.init)
       for session in sessions { try session.didLogIn(server.token(in: .zero)) }
@@ -69,8 +69,8 @@ import Testing
     let store = FaultyStore(MemoryStore())
     var session: UserSession<Token>? = try server.session(store)
     try session?.didLogIn(server.token(in: .zero))
-    let key = try StoreKey("token", in: "mail")
-    store.inject(.failing(StoreError.noSpace), into: [.apply], of: key)
+    let name = try ItemName("token", in: "mail")
+    store.inject(.failing(StoreError.noSpace), into: [.apply], of: name)
     await expectFailure(StoreError.noSpace) { [session] in try await session?.validItem() }
     let reference = session.map(WeakSession.init)
     session = nil

@@ -74,7 +74,7 @@ import Testing
     }
     _ = try await session.validItem(.always)
     #expect(server.spent == [0, 1])
-    #expect(try await store.keys(in: nil).count == 1, "something is left")
+    #expect(try await store.names(in: nil).count == 1, "something is left")
     return calls.count
   }
 
@@ -100,7 +100,7 @@ import Testing
     let store = FaultyStore(MemoryStore())
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
-    let lock = try #require(try await store.keys(in: nil).first).refreshLock
+    let lock = try #require(try await store.names(in: nil).first).refreshLock
     store.inject(.failing(code), into: [.apply], times: 3)
     let waiting = Task { try await session.validItem() }
     for pause in [Duration.milliseconds(500), .seconds(1)] {

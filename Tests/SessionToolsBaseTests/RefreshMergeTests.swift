@@ -118,7 +118,7 @@ import Testing
     await #expect(throws: StoreError.self) { try await session.validItem() }
     #expect(secret.current.value != nil)
     faulty.removeFaults()
-    try await store.apply(store.keys(in: nil).map { .remove($0) })
+    try await store.apply(store.names(in: nil).map { .remove($0) })
     switch use {
     case .read:
       await #expect(throws: SessionError.self) { try await session.validItem() }

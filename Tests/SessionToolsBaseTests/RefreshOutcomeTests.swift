@@ -160,7 +160,7 @@ import Testing
       return
     }
     #expect(reason as? TestError == TestError(text: "invalid_grant"))
-    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(try await store.names(in: nil).isEmpty)
     await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
   }
 
@@ -259,11 +259,11 @@ import Testing
     try session.didLogIn(server.token(in: .zero))
     let half = server.token(in: .zero, number: 7)
     server.next { _ in .transientFailure(TestError(), storing: half) }
-    let (session, key) = (session, try StoreKey("token", in: "mail"))
+    let (session, name) = (session, try ItemName("token", in: "mail"))
     let waiting = Task { try await session.validItem().number }
     await clock.waitForSleeper(within: .milliseconds(500))
     let newer = try JSONEncoder().encode(server.token(in: .seconds(3600), number: 50))
-    try await store.put(SecretBytes(newer), for: key)
+    try await store.put(SecretBytes(newer), for: name)
     clock.advance(by: .milliseconds(500))
     #expect(try await waiting.value == 50)
   }
@@ -280,7 +280,7 @@ import Testing
         calls.update { $0 += 1 }
         return .refreshed(request.item)
       })
-    try await session.store(Pass(expirationDate: clock.now + 30))
+    try await session.save(Pass(expirationDate: clock.now + 30))
     _ = try await session.validItem()
     #expect(calls.current == 1)
     _ = try await session.validItem(.always)

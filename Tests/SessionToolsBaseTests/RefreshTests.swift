@@ -45,8 +45,8 @@ import Testing
         completion(nil)
       })
     try await session.logIn(User(id: "ada"))
-    let key = try StoreKey("user", in: "mail")
-    let answer = try await store.withExclusiveAccess(to: key.refreshLock, timeout: .seconds(1)) {
+    let name = try ItemName("user", in: "mail")
+    let answer = try await store.withExclusiveAccess(to: name.refreshLock, timeout: .seconds(1)) {
       let answer = Task { await answers(of: session) }
       // The second one is the refresh, which has found the user.
       while store.exclusiveNames.count < 2 { await Task.yield() }

@@ -17,7 +17,7 @@ import Testing
   @Test func `they begin with the current state and continue with each change`() async throws {
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.word == "signedOut")
-    try await session.store(User(id: "ada"))
+    try await session.save(User(id: "ada"))
     #expect(await states.next()?.item?.id == "ada")
     try session.updateItem(User(id: "bob"))
     #expect(await states.next()?.item?.id == "bob")
@@ -26,12 +26,12 @@ import Testing
   }
 
   @Test func `they report what others change, and what cannot be read`() async throws {
-    let key = try StoreKey("user", in: "mail")
+    let name = try ItemName("user", in: "mail")
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.word == "signedOut")
-    try await store.put(SecretBytes(utf8: "damaged"), for: key)
+    try await store.put(SecretBytes(utf8: "damaged"), for: name)
     #expect(await states.next()?.word == "unavailable: undecodable")
-    try await store.put(SecretBytes(utf8: #"{"id":"eve","token":"t"}"#), for: key)
+    try await store.put(SecretBytes(utf8: #"{"id":"eve","token":"t"}"#), for: name)
     #expect(await states.next()?.item?.id == "eve")
   }
 
@@ -39,17 +39,17 @@ import Testing
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.word == "signedOut")
     try await session.remove()
-    try await store.put(SecretBytes(utf8: "x"), for: StoreKey("other", in: "mail"))
-    try await session.store(User(id: "ada"))
+    try await store.put(SecretBytes(utf8: "x"), for: ItemName("other", in: "mail"))
+    try await session.save(User(id: "ada"))
     #expect(await states.next()?.item?.id == "ada")
-    try await session.store(User(id: "ada"))
-    try await session.store(User(id: "bob"))
+    try await session.save(User(id: "ada"))
+    try await session.save(User(id: "bob"))
     #expect(await states.next()?.item?.id == "bob")
   }
 
   @Test func `a listener that falls behind gets the newest state`() async throws {
     let states = session.states
-    for number in 0..<500 { try await session.store(User(id: "\(number)")) }
+    for number in 0..<500 { try await session.save(User(id: "\(number)")) }
     for await state in states where state.item?.id == "499" { break }
   }
 
@@ -58,7 +58,7 @@ import Testing
     var second = session.states.makeAsyncIterator()
     #expect(await first.next()?.word == "signedOut")
     #expect(await second.next()?.word == "signedOut")
-    try await session.store(User(id: "ada"))
+    try await session.save(User(id: "ada"))
     #expect(await first.next()?.item?.id == "ada")
     #expect(await second.next()?.item?.id == "ada")
   }
@@ -67,7 +67,7 @@ import Testing
     let session = Session(container: OldContainer<User>(), storageIdentifier: "user")
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.word == "signedOut")
-    try await session.store(User(id: "ada"))
+    try await session.save(User(id: "ada"))
     #expect(await states.next()?.item?.id == "ada")
     try session.deleteItem()
     #expect(await states.next()?.word == "signedOut")
@@ -121,7 +121,7 @@ import Testing
       server.clock.advance(by: .seconds(15))
     }
     await server.clock.waitForSleepers(count: 1)
-    store.unlock(isTold: false)
+    store.unlock(isReported: false)
     server.clock.advance(by: .seconds(15))
     // The same state was not reported again in between.
     #expect(await states.next()?.item?.number == 3)

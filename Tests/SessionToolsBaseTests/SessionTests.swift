@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `the async calls do the same`() async throws {
-    try await session.store(ada)
+    try await session.save(ada)
     #expect(try await session.item() == ada)
     #expect(try await session.containsItem())
     #expect(await session.currentState().item == ada)
@@ -58,7 +58,7 @@ import Testing
   @Test func `the state is signed out only if the store is open and empty`() async throws {
     #expect(session.state.word == "signedOut")
     #expect(session.state.item == nil)
-    try await session.store(ada)
+    try await session.save(ada)
     #expect(session.state.word == "signedIn")
     #expect(session.state.item == ada)
   }
@@ -80,18 +80,18 @@ import Testing
     expectFailure(code) { try session.containsItem() }
     await expectFailure(code) { try await session.item() }
     await expectFailure(code) { try await session.containsItem() }
-    await expectFailure(code) { try await session.store(User(id: "ada")) }
+    await expectFailure(code) { try await session.save(User(id: "ada")) }
     await expectFailure(code) { try await session.remove() }
     #expect(!session.hasItem && session.currentItem == nil)
   }
 
   @Test func `an item that cannot be decoded is unavailable and is not removed`() async throws {
-    let key = try StoreKey("user", in: "mail")
-    try await store.put(SecretBytes(utf8: "{}"), for: key)
+    let name = try ItemName("user", in: "mail")
+    try await store.put(SecretBytes(utf8: "{}"), for: name)
     #expect(session.state.word == "unavailable: undecodable")
     #expect(await session.currentState().word == "unavailable: undecodable")
     #expect(session.currentItem == nil && session.hasItem)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "{}"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "{}"))
   }
 
   @Test func `an item that an old container cannot decode is unavailable`() {
@@ -134,7 +134,7 @@ import Testing
       itemEncoder: encoder, itemDecoder: decoder)
     try session.updateItem(Visit(day: Date(timeIntervalSince1970: 7)))
     #expect(
-      store.value(for: try StoreKey("visit", in: "mail")) == SecretBytes(utf8: #"{"day":7}"#))
+      store.value(for: try ItemName("visit", in: "mail")) == SecretBytes(utf8: #"{"day":7}"#))
     #expect(session.currentItem == Visit(day: Date(timeIntervalSince1970: 7)))
   }
 
@@ -159,7 +159,7 @@ import Testing
       for number in 0..<16 {
         group.addTask {
           for _ in 0..<20 {
-            try await session.store(User(id: "\(number)"))
+            try await session.save(User(id: "\(number)"))
             #expect(try await session.item() != nil)
           }
         }

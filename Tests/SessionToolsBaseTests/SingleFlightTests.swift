@@ -37,8 +37,8 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
   /// Holds the next change, after it was made, until the door is opened.
   func holdNextChange(at door: Door) { heldChange.update { $0 = door } }
 
-  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    let value = try await base.asyncValue(for: key)
+  func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    let value = try await base.asyncValue(for: name)
     await held.update { $0.take() }?.pass()
     guard !Task.isCancelled else {
       throw StoreError(.cancelled, store: "slow", reason: "the task was cancelled")
@@ -49,8 +49,8 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     try await base.apply(changes)
     await heldChange.update { $0.take() }?.pass()
   }
-  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
-    try await base.keys(in: namespace)
+  func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await base.names(in: namespace)
   }
 }
 
@@ -97,7 +97,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     for expected in 1...200 {
       let number = try await session.validItem(.always).number
       #expect(number == expected)
-      let bytes = try #require(try await store.value(for: StoreKey("token", in: "mail")))
+      let bytes = try #require(try await store.value(for: ItemName("token", in: "mail")))
       let stored = try JSONDecoder().decode(Token.self, from: Data(bytes.copyBytes()))
       #expect(stored.number == expected)
     }
@@ -174,7 +174,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
   }
 
   @Test func `no more callers may wait than the policy allows`() async throws {
-    let session = try server.session(store) { $0.largestWaiterCount = 3 }
+    let session = try server.session(store) { $0.maximumWaiterCount = 3 }
     try session.didLogIn(server.token(in: .zero))
     holdNext()
     let waiting = (0..<3).map { _ in Task { try await session.validItem().number } }
@@ -209,14 +209,14 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
     // Another process holds the name of the refresh, and stores its item.
-    let key = try StoreKey("token", in: "mail")
+    let name = try ItemName("token", in: "mail")
     let (held, isHeld) = AsyncStream.makeStream(of: Void.self)
     let other = Task { [store, server, clock] in
-      try await store.withExclusiveAccess(to: key.refreshLock, timeout: .seconds(10)) {
+      try await store.withExclusiveAccess(to: name.refreshLock, timeout: .seconds(10)) {
         isHeld.finish()
         await clock.waitForSleepers(count: 1)
         let token = server.token(in: .seconds(3600), number: 5)
-        try await store.put(SecretBytes(try JSONEncoder().encode(token)), for: key)
+        try await store.put(SecretBytes(try JSONEncoder().encode(token)), for: name)
       }
     }
     for await _ in held {}
@@ -256,7 +256,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     slow.holdNextRead(at: door)
     let early = Task { try await session.validItem().number }
     await door.waitForArrival()
-    try await session.store(server.token(in: .seconds(3600), number: 5))
+    try await session.save(server.token(in: .seconds(3600), number: 5))
     let late = (0..<10).map { _ in Task { try await session.validItem().number } }
     for _ in 0..<1000 { await Task.yield() }
     door.open()
@@ -309,7 +309,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     async throws
   {
     let (server, clock, store) = (server, clock, store)
-    let key = try StoreKey("token", in: "mail")
+    let name = try ItemName("token", in: "mail")
     let (asking, held) = (
       Shared<Task<Token, any Error>?>(nil), Shared<UserSession<Token>?>(nil)
     )
@@ -325,7 +325,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
           let other = server.token(in: .zero, number: 20)
           // swift-format-ignore: NeverUseForceTry
           let bytes = SecretBytes(try! JSONEncoder().encode(other))
-          store.apply([.put(bytes, for: key)])
+          store.apply([.put(bytes, for: name)])
           let isWaiting = DispatchSemaphore(value: 0)
           // Detached, because within the refresh the call would be reentrant.
           asking.update { $0 = Task.detached { try await session.validItem() } }

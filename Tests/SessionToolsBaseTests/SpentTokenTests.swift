@@ -14,17 +14,17 @@ import Testing
     let killed = try server.session(store)
     try killed.didLogIn(server.token(in: .zero))
     let (server, store) = (server, store)
-    let copy = Shared<[StoreKey: SecretBytes]>([:])
+    let copy = Shared<[ItemName: SecretBytes]>([:])
     server.next { request in
-      for key in try await store.keys(in: nil) {
-        let value = try await store.value(for: key)
-        copy.update { $0[key] = value }
+      for name in try await store.names(in: nil) {
+        let value = try await store.value(for: name)
+        copy.update { $0[name] = value }
       }
       return .refreshed(server.renewed(request.item))
     }
     _ = try await killed.validItem()
-    for key in try await store.keys(in: nil) { try await store.remove(key) }
-    for (key, value) in copy.current { try await store.put(value, for: key) }
+    for name in try await store.names(in: nil) { try await store.remove(name) }
+    for (name, value) in copy.current { try await store.put(value, for: name) }
   }
 
   @Test func `nothing is stored for it before it is sent`() async throws {
@@ -32,8 +32,8 @@ import Testing
     try session.didLogIn(server.token(in: .zero))
     let (count, store) = (Shared(0), store)
     server.next { [server] request in
-      let keys = try await store.keys(in: nil)
-      count.update { $0 = keys.count }
+      let names = try await store.names(in: nil)
+      count.update { $0 = names.count }
       return .refreshed(server.renewed(request.item))
     }
     _ = try await session.validItem()
@@ -53,7 +53,7 @@ import Testing
     let session = try server.session(store)
     server.next { _ in .rejected(TestError()) }
     await expectFailure(SessionError.rejected) { try await session.validItem() }
-    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(try await store.names(in: nil).isEmpty)
   }
 
   @Test func `a user who signs out during the refresh leaves nothing`() async throws {
@@ -64,7 +64,7 @@ import Testing
       return .refreshed(server.renewed(request.item))
     }
     await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
-    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(try await store.names(in: nil).isEmpty)
   }
 
   @Test func `an item with the longest name is refreshed`() async throws {
@@ -78,8 +78,8 @@ import Testing
   @Test func `a program that holds the item's name gets a valid item`() async throws {
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
-    let key = try #require(try await store.keys(in: nil).first)
-    let number = try await store.withExclusiveAccess(to: key, timeout: .seconds(1)) {
+    let name = try #require(try await store.names(in: nil).first)
+    let number = try await store.withExclusiveAccess(to: name, timeout: .seconds(1)) {
       try await session.validItem().number
     }
     #expect(number == 1)

@@ -46,7 +46,7 @@ import Testing
     for (number, container) in containers.enumerated() {
       #expect(try container.item(forIdentifier: "user")?.id == "\(number)")
     }
-    #expect(store.keys(in: nil).count == containers.count)
+    #expect(store.names(in: nil).count == containers.count)
   }
 
   @Test(arguments: [
@@ -71,11 +71,11 @@ import Testing
   }
 
   @Test func `an item that cannot be decoded is an error and stays where it is`() throws {
-    let key = try StoreKey("user", in: "mail")
-    try store.put(SecretBytes(utf8: "{}"), for: key)
+    let name = try ItemName("user", in: "mail")
+    try store.put(SecretBytes(utf8: "{}"), for: name)
     expectFailure(StoreError.undecodable) { try container.item(forIdentifier: "user") }
     #expect(try container.containsItem(forIdentifier: "user"))
-    #expect(store.value(for: key) == SecretBytes(utf8: "{}"))
+    #expect(store.value(for: name) == SecretBytes(utf8: "{}"))
   }
 
   @Test func `an item that cannot be encoded changes nothing`() throws {
@@ -98,9 +98,9 @@ import Testing
   @Test func `its change stream reports each change of one item`() async throws {
     var changes = container.itemChanges(forIdentifier: "user").makeAsyncIterator()
     try container.storeItem(ada, forIdentifier: "other")
-    try await store.put(SecretBytes(utf8: "x"), for: StoreKey("user", in: "mail"))
+    try await store.put(SecretBytes(utf8: "x"), for: ItemName("user", in: "mail"))
     #expect(await changes.next() != nil)
-    #expect(try await store.value(for: StoreKey("user", in: "mail")) == SecretBytes(utf8: "x"))
+    #expect(try await store.value(for: ItemName("user", in: "mail")) == SecretBytes(utf8: "x"))
   }
 
   @Test func `dropping its change stream ends the stream of the store`() async throws {
@@ -120,9 +120,9 @@ private struct ListenedStore: BlockingSecretStore, ForwardingStore {
   let base = MemoryStore()
   var queue: DispatchQueue { base.queue }
 
-  func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
+  func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
-  func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
+  func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
 
   func changes() -> AsyncStream<StoreEvent> { observers.stream() }
 }

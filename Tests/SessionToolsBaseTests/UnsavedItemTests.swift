@@ -49,8 +49,8 @@ import Testing
 private final class CancellableStore: AsyncSecretStore, ForwardingStore {
   let base = MemoryStore()
 
-  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    try await base.asyncValue(for: key)
+  func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    try await base.asyncValue(for: name)
   }
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     guard !Task.isCancelled else {
@@ -58,8 +58,8 @@ private final class CancellableStore: AsyncSecretStore, ForwardingStore {
     }
     try await base.asyncApply(changes)
   }
-  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
-    try await base.asyncKeys(in: namespace)
+  func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await base.asyncNames(in: namespace)
   }
 }
 
@@ -75,16 +75,16 @@ private final class InterruptedStore: BlockingSecretStore, ForwardingStore {
   }
   func refuseNextChange() { refuses.update { $0 = true } }
 
-  func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
-  func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
+  func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
+  func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     // A sign-in is made under it, and the refresh in between needs it as well.
     try body()
   }
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     try await body()
   }

@@ -86,10 +86,10 @@ import Testing
 
   @Test func `a notification comes after the change is stored, on the calling thread`() throws {
     let store = store
-    let key = try StoreKey("user", in: "mail")
+    let name = try ItemName("user", in: "mail")
     let wasStored = Shared<[Bool]>([])
     let poster = Recorder { _ in
-      wasStored.update { $0.append(store.value(for: key) != nil) }
+      wasStored.update { $0.append(store.value(for: name) != nil) }
     }
     let session = UserSession(
       container: session.container, storageIdentifier: "user", notificationPoster: poster)
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func `an update of a user who cannot be decoded is not a sign-in`() throws {
-    try store.put(SecretBytes(utf8: "damaged"), for: StoreKey("user", in: "mail"))
+    try store.put(SecretBytes(utf8: "damaged"), for: ItemName("user", in: "mail"))
     try session.didUpdate(ada)
     #expect(poster.changes == ["updated"])
   }
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test func `a user who cannot be decoded is replaced by a login`() throws {
-    try store.put(SecretBytes(utf8: "damaged"), for: StoreKey("user", in: "mail"))
+    try store.put(SecretBytes(utf8: "damaged"), for: ItemName("user", in: "mail"))
     try session.didLogIn(ada)
     #expect(poster.changes == ["loggedIn"])
     #expect(session.currentUser == ada)

@@ -47,16 +47,16 @@ import Testing
   @Test func `without a user there is no item, and nothing is stored`() async throws {
     await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
     await expectFailure(SessionError.notSignedIn) { try await session.validItem(.always) }
-    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(try await store.names(in: nil).isEmpty)
     #expect(server.requests.isEmpty)
   }
 
   @Test func `only the item is left in the store`() async throws {
     try session.didLogIn(server.token(in: .zero))
     _ = try await session.validItem()
-    #expect(try await store.keys(in: nil).map(\.identifier) == ["token"])
+    #expect(try await store.names(in: nil).map(\.identifier) == ["token"])
     try session.didLogOut()
-    #expect(try await store.keys(in: nil).isEmpty)
+    #expect(try await store.names(in: nil).isEmpty)
   }
 
   @Test func `a closure gives the expiration of a model that cannot conform`() async throws {

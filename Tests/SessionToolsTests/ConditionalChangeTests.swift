@@ -53,11 +53,11 @@ import Testing
         ]
         #expect(try await store.asyncApply(changes, if: stored("new")) == .otherItem)
         #expect(try await store.asyncApply(changes, if: .isAbsent(third)) == .made)
-        #expect(try await store.keys(in: nil) == [third])
+        #expect(try await store.names(in: nil) == [third])
         #expect(try await store.asyncApply(changes, if: stored("old")) == .noItem)
         #expect(try await store.asyncApply([], if: .isAbsent(item)) == .made)
         #expect(try await store.asyncApply([], if: .isAbsent(third)) == .otherItem)
-        #expect(try await store.keys(in: nil) == [third])
+        #expect(try await store.names(in: nil) == [third])
       }
     }
   }
@@ -130,10 +130,10 @@ enum StoreKind: String, CaseIterable, Codable {
   case memory, sealedFile, keychain
 }
 
-private let (item, second, third) = (key("item"), key("second"), key("third"))
+private let (item, second, third) = (name("item"), name("second"), name("third"))
 
-private func key(_ identifier: String) -> StoreKey {
-  do { return try StoreKey(identifier, in: "service") } catch { fatalError("\(error)") }
+private func name(_ identifier: String) -> ItemName {
+  do { return try ItemName(identifier, in: "service") } catch { fatalError("\(error)") }
 }
 
 private func stored(_ texts: String...) -> ItemCondition {

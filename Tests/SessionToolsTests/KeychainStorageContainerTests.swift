@@ -226,7 +226,7 @@ private struct User: Codable, Equatable, Sendable {
         var states = session.states.makeAsyncIterator()
         #expect(await states.next()?.item == User(name: "Ada"))
         try await Session<User>(container: container(config), storageIdentifier: "user")
-          .store(User(name: "Grace"))
+          .save(User(name: "Grace"))
         #expect(await states.next()?.item == User(name: "Grace"))
       }
     }
@@ -247,8 +247,8 @@ private func keychainUnderTest() throws -> ContainerUnderTest<User> {
   return ContainerUnderTest(
     first, items: (User(name: "Ada"), User(name: "Grace")), reopen: { container(config) },
     damage: { identifier in
-      let key = try StoreKey(identifier, in: first.storeContainer().namespace)
-      try await first.store.put(SecretBytes(utf8: "damaged"), for: key)
+      let name = try ItemName(identifier, in: first.storeContainer().namespace)
+      try await first.store.put(SecretBytes(utf8: "damaged"), for: name)
     })
 }
 

@@ -116,14 +116,14 @@ import Testing
     // To the kernel, another opened store is like another process.
     let others = try SealedFileStore.open(at: directory["store"], key: key)
     let session = try session("waits", in: store) { _ in Self.renewed }
-    let lock = try StoreKey("waits", in: "events").refreshLock
+    let lock = try ItemName("waits", in: "events").refreshLock
     let asked = try await others.withExclusiveAccess(to: lock, timeout: .seconds(10)) {
       let asked = Task { try await session.validItem() }
       try await wait(until: "the refresh has begun") { !seen["waits"].isEmpty }
       // Long enough to begin the wait, and to count as one.
       try await Task.sleep(for: .seconds(1))
       let refreshed = try JSONEncoder().encode(Pass(expirationDate: .distantFuture))
-      try await others.put(SecretBytes(refreshed), for: StoreKey("waits", in: "events"))
+      try await others.put(SecretBytes(refreshed), for: ItemName("waits", in: "events"))
       return asked
     }
     _ = try await asked.value
@@ -145,10 +145,10 @@ import Testing
     let directory = try TemporaryDirectory()
     let store = try SealedFileStore.create(
       at: directory["store"], key: KeyFile.create(at: directory["key"]))
-    let key = try StoreKey("name", in: "events")
-    try await store.withExclusiveAccess(to: key, timeout: .seconds(10)) {
+    let name = try ItemName("name", in: "events")
+    try await store.withExclusiveAccess(to: name, timeout: .seconds(10)) {
       let error = await #expect(throws: StoreError.self) {
-        try await store.withExclusiveAccess(to: key, timeout: .milliseconds(20)) {
+        try await store.withExclusiveAccess(to: name, timeout: .milliseconds(20)) {
           () async throws -> Void in
         }
       }
@@ -205,7 +205,7 @@ import Testing
       isMade.withLock { $0 = true }
       return .refreshBegan(session: "unobserved")
     }
-    SessionEvent.tell(event())
+    SessionEvent.report(event())
     let wasMade = isMade.withLock { $0 }
     #expect(!wasMade)
     let session = try session("unobserved") { _ in Self.renewed }

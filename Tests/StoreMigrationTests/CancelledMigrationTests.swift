@@ -10,7 +10,7 @@ import Testing
   @Test func `cancelling stops where the migration can be resumed`() throws {
     let world = try World.large()
     var migration = world.migration()
-    migration.isCancelled = { [target = world.target] in !target.keys(in: nil).isEmpty }
+    migration.isCancelled = { [target = world.target] in !target.names(in: nil).isEmpty }
     #expect(failure { try migration.run() } == "cancelled")
     #expect(world.target.contents.count == 1000)
     #expect(try world.migration().resume().migratedCount == 3000)

@@ -32,7 +32,7 @@ import Testing
 
   @Test func `an item that the target lost before its removal stays in the source`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
-    let a = try key("a")
+    let a = try name("a")
     let life = Life { [target = world.target] count in
       if count == Change.phase { target.apply([.remove(a)]) }
     }
@@ -45,10 +45,10 @@ import Testing
   @Test func `an item that the target lost after it was verified stays in the source`() throws {
     // The second batch is verified again after the first one was removed.
     var source: Contents = [:]
-    for number in 0..<1001 { source[try key("\(1000 + number)")] = theirs }
+    for number in 0..<1001 { source[try name("\(1000 + number)")] = theirs }
     let world = World(source: source)
-    let last = try key("2000")
-    let life = Life { [target = world.target, first = try key("1000"), source = world.source] _ in
+    let last = try name("2000")
+    let life = Life { [target = world.target, first = try name("1000"), source = world.source] _ in
       if source.value(for: first) == nil { target.apply([.remove(last)]) }
     }
     let report = try world.migration(moving(), life).run()
@@ -60,7 +60,7 @@ import Testing
   @Test func `a value put into the source after it was verified is not removed`() throws {
     for isAtomic in [true, false] {
       let world = World(source: try items(["a": "1", "b": "2"]))
-      let a = try key("a")
+      let a = try name("a")
       let removal = isAtomic ? Change.removal : Change.removal + 1
       let life = Life { [source = world.source, theirs] count in
         if count == removal { source.apply([.put(theirs, for: a)]) }
@@ -78,7 +78,7 @@ import Testing
   @Test func `a value put into the target before it is written stays`() throws {
     for isAtomic in [true, false] {
       let world = World(source: try items(["a": "1", "b": "2"]), target: try items(["b": "old"]))
-      let (a, b) = (try key("a"), try key("b"))
+      let (a, b) = (try name("a"), try name("b"))
       var options = MigrationOptions()
       options.conflicts = .overwrite
       let life = Life { [target = world.target, theirs] count in
@@ -110,7 +110,7 @@ import Testing
     #expect(failure { try migration.resume() } == "locked")
     try store.unlock(with: source.key)
     #expect(try outcomes(migration.resume()) == ["moved", "moved"])
-    #expect(try store.keys(in: nil).isEmpty)
+    #expect(try store.names(in: nil).isEmpty)
   }
 
   @Test func `damage to the source after planning is reported by resuming`() throws {
@@ -132,7 +132,7 @@ import Testing
 
   @Test func `a value changed in the target after planning is not overwritten`() throws {
     let world = World(source: try items(["a": "1"]), target: try items(["a": "old"]))
-    let a = try key("a")
+    let a = try name("a")
     var options = MigrationOptions()
     options.conflicts = .overwrite
     let life = Life { [target = world.target, theirs] count in
@@ -146,7 +146,7 @@ import Testing
 
   @Test func `items changed in or removed from the source after planning are not copied`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
-    let (a, b) = (try key("a"), try key("b"))
+    let (a, b) = (try name("a"), try name("b"))
     let life = Life { [source = world.source, theirs] count in
       if count == 0 { source.apply([.put(theirs, for: a), .remove(b)]) }
     }
@@ -160,7 +160,7 @@ import Testing
   @Test func `undoing keeps an item in the target that others removed from the source`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
     #expect(try world.migration().run().isComplete)
-    world.source.apply([.remove(try key("a"))])
+    world.source.apply([.remove(try name("a"))])
     let report = try world.migration().undo()
     #expect(try report.left.map(\.identifier) == ["a"])
     #expect((report.restoredCount, report.returnedCount) == (1, 0))
@@ -170,7 +170,7 @@ import Testing
   @Test func `undoing a move keeps both values if others put another one`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
     #expect(try world.migration(moving()).run().isComplete)
-    world.source.apply([.put(theirs, for: try key("a"))])
+    world.source.apply([.put(theirs, for: try name("a"))])
     let report = try world.migration().undo()
     #expect(try report.left.map(\.identifier) == ["a"])
     #expect(
@@ -181,7 +181,7 @@ import Testing
 
   @Test func `undoing returns items that were moved, and none that others removed before`() throws {
     let world = World(source: try items(["a": "1", "b": "2"]))
-    let a = try key("a")
+    let a = try name("a")
     let life = Life { [source = world.source] count in
       if count == Change.phase { source.apply([.remove(a)]) }
     }
@@ -198,7 +198,7 @@ import Testing
     // It dies right after the change of the target.
     let dying = world.migration(MigrationOptions(), Life(changeCount: Change.target + 1))
     #expect(failure { try dying.run() } == "io")
-    world.target.apply([.remove(try key("a"))])
+    world.target.apply([.remove(try name("a"))])
     #expect(try outcomes(world.migration().resume()) == ["failed", "migrated"])
     #expect(world.target.contents == (try items(["b": "2"])))
   }
@@ -207,7 +207,7 @@ import Testing
     throws
   {
     let world = World(source: try items(["a": "1", "b": "2"]))
-    let a = try key("a")
+    let a = try name("a")
     let life = Life { [source = world.source] count in
       if count == Change.removal { source.apply([.remove(a)]) }
     }
@@ -222,7 +222,7 @@ import Testing
   {
     let before = try items(["lost": "1", "came": "2"])
     let world = World(source: before, target: try items(["lost": "1", "came": "old"]))
-    let (lost, came) = (try key("lost"), try key("came"))
+    let (lost, came) = (try name("lost"), try name("came"))
     var options = MigrationOptions()
     options.conflicts = .overwrite
     let life = Life { [target = world.target] count in
@@ -244,7 +244,7 @@ import Testing
       if phase == .copying, done == 1500 { watch.isCancelled.store(true, ordering: .relaxed) }
     }
     #expect(failure { try migration.run(progress: progress) } == "cancelled")
-    let other = world.source.keys(in: nil)[1700]
+    let other = world.source.names(in: nil)[1700]
     #expect(world.target.contents.count == 1500 && world.target.value(for: other) == nil)
     world.target.apply([.put(theirs, for: other)])
     #expect(try world.migration().undo().leftCount == 0)
@@ -254,11 +254,11 @@ import Testing
   @Test func `an item that was changed by a transform comes back as it was`() throws {
     let before = try items(["a": "1", "b": "2"])
     let world = World(source: before)
-    let transform: Migration.Transform = { key, value in
-      (key, SecretBytes(value.copyBytes() + [0]))
+    let transform: Migration.Transform = { name, value in
+      (name, SecretBytes(value.copyBytes() + [0]))
     }
     _ = try world.migration(moving(), transform: transform).run()
-    world.target.apply([.put(theirs, for: try key("a"))])
+    world.target.apply([.put(theirs, for: try name("a"))])
     let report = try world.migration(transform: transform).undo()
     #expect(try report.left.map(\.identifier) == ["a"])
     #expect(report.returnedCount == 2)
@@ -352,7 +352,7 @@ private struct UnidentifiedStore: BlockingSecretStore, ForwardingStore {
   let base: MemoryStore
   var queue: DispatchQueue { base.queue }
 
-  func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
+  func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
-  func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
+  func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
 }

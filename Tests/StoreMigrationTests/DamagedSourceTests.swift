@@ -18,7 +18,7 @@ import Testing
   /// Puts an item, and returns the range of its record in the journal.
   private func put(_ text: String, as identifier: String) throws -> Range<Int> {
     let start = try source.journalByteCount
-    try source.store.put(SecretBytes(utf8: text), for: try key(identifier))
+    try source.store.put(SecretBytes(utf8: text), for: try name(identifier))
     return start..<(try source.journalByteCount)
   }
 
@@ -57,8 +57,8 @@ import Testing
     #expect(try report.entries.map(\.outcome.name) == ["moved", "failed", "moved"])
     #expect(!report.isComplete && report.damage == nil)
     #expect(target.contents == (try items(["a": "1", "c": "3"])))
-    #expect(try !source.store.contains(key("a")))
-    #expect(try source.store.contains(key("b")))
+    #expect(try !source.store.contains(name("a")))
+    #expect(try source.store.contains(name("b")))
   }
 
   @Test func `a name that cannot be read either is reported as damage`() throws {
@@ -116,7 +116,7 @@ import Testing
     for round in 0..<2 {
       try store.apply(
         (0..<2500).map {
-          .put(SecretBytes(utf8: "value \(round)"), for: try key("\(1000 + $0)"))
+          .put(SecretBytes(utf8: "value \(round)"), for: try name("\(1000 + $0)"))
         })
     }
     let old = try FileHandle(forUpdating: URL(filePath: journalFile))

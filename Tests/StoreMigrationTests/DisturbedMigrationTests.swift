@@ -22,8 +22,8 @@ import Testing
 
   static let theirs = SecretBytes(utf8: "theirs")
   static let died = StoreError(.io, store: "a test", reason: "the process died")
-  static let reversed: Migration.Transform = { key, value in
-    (key, SecretBytes(value.copyBytes().reversed()))
+  static let reversed: Migration.Transform = { name, value in
+    (name, SecretBytes(value.copyBytes().reversed()))
   }
 
   private static func options(isMoving: Bool) -> MigrationOptions {
@@ -37,7 +37,7 @@ import Testing
   private final class Stage: Sendable {
     let world: World
     let before: [Contents]
-    private let key: StoreKey
+    private let itemName: ItemName
     private let made: SecretBytes
     private let isAtomic: Bool
     private let isTransformed: Bool
@@ -63,7 +63,7 @@ import Testing
         source: try items(["a": "new a", "b": "same", "c": "new c"]),
         target: try items(["a": "old a", "b": isTransformed ? "emas" : "same", "c": "old c"]))
       before = world.contents
-      key = try StoreMigrationTests.key("c")
+      itemName = try StoreMigrationTests.name("c")
       made = SecretBytes(utf8: isTransformed ? "c wen" : "new c")
       (self.isAtomic, self.isTransformed) = (isAtomic, isTransformed)
       self.event = event
@@ -91,11 +91,11 @@ import Testing
         guard state.left > 0 else { return DisturbedMigrationTests.died }
         state.left -= 1
         guard !changes.isEmpty else { return nil }
-        for change in changes where change.key == key {
+        for change in changes where change.name == itemName {
           if isInSource {
             if case .remove = change { state.hasRemoved = true } else { state.hasRemoved = false }
           } else if case .put(made, _) = change {
-            if !state.hasWritten { state.overwritten = world.target.value(for: key) }
+            if !state.hasWritten { state.overwritten = world.target.value(for: itemName) }
             state.hasWritten = true
           } else {
             state.hasWritten = false
@@ -117,38 +117,40 @@ import Testing
         return true
       }
       guard isNow else { return }
-      let (inSource, inTarget) = (world.source.value(for: key), world.target.value(for: key))
+      let (inSource, inTarget) = (
+        world.source.value(for: itemName), world.target.value(for: itemName)
+      )
       let isOnly = (inSource == original) != (inTarget == made)
       switch event.kind {
-      case .putIntoSource: world.source.apply([.put(theirs, for: key)])
-      case .putIntoTarget: world.target.apply([.put(theirs, for: key)])
-      case .removeFromSource: world.source.apply([.remove(key)])
-      case .removeFromTarget: world.target.apply([.remove(key)])
-      case .putBackIntoSource: world.source.apply([.put(original, for: key)])
+      case .putIntoSource: world.source.apply([.put(theirs, for: itemName)])
+      case .putIntoTarget: world.target.apply([.put(theirs, for: itemName)])
+      case .removeFromSource: world.source.apply([.remove(itemName)])
+      case .removeFromTarget: world.target.apply([.remove(itemName)])
+      case .putBackIntoSource: world.source.apply([.put(original, for: itemName)])
       }
       let isGone = !isThere
       state.withLock { $0.wasLost = $0.wasLost || isOnly && isGone }
     }
 
     private var theirs: SecretBytes { DisturbedMigrationTests.theirs }
-    private var original: SecretBytes { before[0][key] ?? theirs }
+    private var original: SecretBytes { before[0][itemName] ?? theirs }
     private var isThere: Bool {
-      world.source.value(for: key) == original || world.target.value(for: key) == made
+      world.source.value(for: itemName) == original || world.target.value(for: itemName) == made
     }
 
     /// Expects that no value is lost, and that those of the other program are where it put them.
     func expectNothingLost(_ comment: Comment) {
       let (wasLost, hasHappened) = state.withLock { ($0.wasLost, $0.hasHappened) }
       #expect(isThere || wasLost, "the item is in neither store: \(comment)")
-      for (name, value) in before[0] where name != key {
+      for (name, value) in before[0] where name != itemName {
         let made = isTransformed ? SecretBytes(value.copyBytes().reversed()) : value
         #expect(
           world.source.value(for: name) == value || world.target.value(for: name) == made, comment)
       }
       guard hasHappened else { return }
       switch event.kind {
-      case .putIntoSource: #expect(world.source.value(for: key) == theirs, comment)
-      case .putIntoTarget: #expect(world.target.value(for: key) == theirs, comment)
+      case .putIntoSource: #expect(world.source.value(for: itemName) == theirs, comment)
+      case .putIntoTarget: #expect(world.target.value(for: itemName) == theirs, comment)
       case .removeFromSource, .removeFromTarget, .putBackIntoSource: break
       }
     }
@@ -167,7 +169,7 @@ import Testing
           let isEmpty = world.source.value(for: entry.source) == nil
           #expect(isInTarget && isEmpty && isMoving, "\(entry.source): \(comment)")
         case .failed:
-          #expect(entry.source == key, "\(entry.source): \(comment)")
+          #expect(entry.source == itemName, "\(entry.source): \(comment)")
         case .skipped, .left: Issue.record("\(entry.outcome.name): \(comment)")
         }
       }
@@ -175,18 +177,18 @@ import Testing
 
     /// Expects that a report of undoing that nothing disturbed since is true.
     func expectTrue(_ report: Migration.UndoReport, _ comment: Comment) throws {
-      #expect(try report.left.allSatisfy { $0 == key }, comment)
-      for (name, _) in before[0] where name != key {
+      #expect(try report.left.allSatisfy { $0 == itemName }, comment)
+      for (name, _) in before[0] where name != itemName {
         #expect(world.source.value(for: name) == before[0][name], "\(name): \(comment)")
         #expect(world.target.value(for: name) == before[1][name], "\(name): \(comment)")
       }
       guard report.isComplete else { return }
       let state = state.withLock { $0 }
       if state.hasWritten {
-        #expect(world.target.value(for: key) == state.overwritten, "target: \(comment)")
+        #expect(world.target.value(for: itemName) == state.overwritten, "target: \(comment)")
       }
       if state.hasRemoved {
-        #expect(world.source.value(for: key) == original, "source: \(comment)")
+        #expect(world.source.value(for: itemName) == original, "source: \(comment)")
       }
     }
   }

@@ -18,9 +18,9 @@ import Testing
 
   private func texts(_ store: ReadOnlyItems) throws -> [String: String] {
     var texts: [String: String] = [:]
-    for key in try store.listing().keys {
-      let value = try #require(try store.value(for: key))
-      texts["\(key.namespace.service) \(key.identifier)"] =
+    for name in try store.listing().names {
+      let value = try #require(try store.value(for: name))
+      texts["\(name.namespace.service) \(name.identifier)"] =
         String(decoding: value.copyBytes(), as: UTF8.self)
     }
     return texts
@@ -40,8 +40,8 @@ import Testing
     "<Entry><UUID>2</UUID><String><Key>Title</Key><Value>\(title)</Value></String>\(more)</Entry>"
   }
 
-  private func data(_ key: String, _ value: String) -> String {
-    "<CustomData><Item><Key>\(key)</Key><Value>\(value)</Value></Item></CustomData>"
+  private func data(_ name: String, _ value: String) -> String {
+    "<CustomData><Item><Key>\(name)</Key><Value>\(value)</Value></Item></CustomData>"
   }
 
   @Test func `attachments are named, each by its file and its entry`() throws {

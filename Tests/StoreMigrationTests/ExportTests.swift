@@ -13,9 +13,9 @@ import Testing
   private func items(_ text: String, _ parse: Parser) throws -> [String: String] {
     let store = try parse(SecretBytes(utf8: text), "file")
     var items: [String: String] = [:]
-    for key in try store.listing().keys {
-      let value = try #require(try store.value(for: key))
-      items["\(key.namespace.service) \(key.identifier)"] =
+    for name in try store.listing().names {
+      let value = try #require(try store.value(for: name))
+      items["\(name.namespace.service) \(name.identifier)"] =
         String(decoding: value.copyBytes(), as: UTF8.self)
     }
     return items
@@ -89,7 +89,7 @@ import Testing
     let text = "Group,Title,Username,Password\nR,\(title),u,p\nR,t,u,p\n"
     let store = try KeePassCSV.items(SecretBytes(utf8: text), name: "file")
     let listing = try store.listing()
-    #expect(listing.keys.map(\.identifier) == ["password", "username"])
+    #expect(listing.names.map(\.identifier) == ["password", "username"])
     #expect(listing.omissions.count == 1 && listing.damage == nil)
     #expect(listing.omissions[0].name.hasPrefix("xxxx"))
     #expect(listing.omissions[0].reason.hasPrefix("the service name has 4097 bytes"))

@@ -45,7 +45,7 @@ import Testing
   private func contents(_ stores: [SealedFileStore]) throws -> [Contents] {
     try stores.map { store in
       var contents: Contents = [:]
-      for key in try store.keys(in: nil) { contents[key] = try store.value(for: key) }
+      for name in try store.names(in: nil) { contents[name] = try store.value(for: name) }
       return contents
     }
   }
@@ -79,8 +79,8 @@ import Testing
     let count = try failEach { migration in
       _ = try migration.run()
     } then: { migration, contents, call in
-      for (key, value) in before[0] {
-        #expect(contents[0][key] == value || contents[1][key] == value, call)
+      for (name, value) in before[0] {
+        #expect(contents[0][name] == value || contents[1][name] == value, call)
       }
       let isBegun = try migration.state() != nil
       #expect(isBegun || (contents[0] == before[0] && contents[1] == before[1]), call)
@@ -99,8 +99,8 @@ import Testing
     } _: { migration in
       _ = try migration.undo()
     } then: { migration, contents, call in
-      for (key, value) in before[0] {
-        #expect(contents[0][key] == value || contents[1][key] == value, call)
+      for (name, value) in before[0] {
+        #expect(contents[0][name] == value || contents[1][name] == value, call)
       }
       #expect(try migration.undo().leftCount == 0, call)
       try #expect(

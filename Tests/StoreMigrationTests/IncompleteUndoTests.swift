@@ -40,7 +40,7 @@ import Testing
     let world = World(source: try items(["a": "1", "b": "2"]))
     let before = world.contents
     #expect(try world.migration(moving).run().isComplete)
-    let a = try key("a")
+    let a = try name("a")
     let migrated = try #require(world.target.value(for: a))
     // The target has what it had before, namely nothing.
     world.source.apply([.put(theirs, for: a)])
@@ -57,7 +57,7 @@ import Testing
     let world = World(source: try items(["a": "1"]), target: try items(["a": "old"]))
     let before = world.contents
     #expect(try world.migration(overwriting).run().isComplete)
-    let a = try key("a")
+    let a = try name("a")
     world.source.apply([.remove(a)])
     world.target.apply([.remove(a)])
     try expectLeft(world, world.migration(), before) {
@@ -75,12 +75,12 @@ import Testing
       source: try items(["a": "1", "b": "2"]), target: try items(["a": "old", "b": "old"]))
     let before = world.contents
     #expect(try world.migration(overwriting).run().isComplete)
-    let (a, readCount) = (try key("a"), Counter())
+    let (a, readCount) = (try name("a"), Counter())
     // It is read once before that.
-    let hook: HookedStore.Hook<StoreKey> = { [damage] key in
-      key == a && readCount.next() > 1 ? damage : nil
+    let hook: HookedStore.Hook<ItemName> = { [damage] name in
+      name == a && readCount.next() > 1 ? damage : nil
     }
-    let none: HookedStore.Hook<StoreKey> = { _ in nil }
+    let none: HookedStore.Hook<ItemName> = { _ in nil }
     let migration = Migration(
       from: HookedStore(world.source, isAtomic: isAtomic, beforeRead: isInSource ? hook : none),
       to: HookedStore(world.target, isAtomic: isAtomic, beforeRead: isInSource ? none : hook),
@@ -93,9 +93,9 @@ import Testing
       let world = World(source: try items(["a": "1", "b": "2"]))
       let before = world.contents
       #expect(try world.migration(moving, isAtomic: isAtomic).run().isComplete)
-      let (a, readCount) = (try key("a"), Counter())
-      let hook: HookedStore.Hook<StoreKey> = { [source = world.source, theirs] key in
-        if key == a, readCount.next() == 2 { source.apply([.put(theirs, for: a)]) }
+      let (a, readCount) = (try name("a"), Counter())
+      let hook: HookedStore.Hook<ItemName> = { [source = world.source, theirs] name in
+        if name == a, readCount.next() == 2 { source.apply([.put(theirs, for: a)]) }
         return nil
       }
       let migration = Migration(

@@ -67,9 +67,9 @@ import Testing
     try world.migration().close()
     options.conflicts = .overwrite
     #expect(try world.migration(options).run().isComplete)
-    #expect(try world.target.value(for: key("b")) == SecretBytes(utf8: "2"))
+    #expect(try world.target.value(for: name("b")) == SecretBytes(utf8: "2"))
     #expect(try world.migration().undo().restoredCount == 1)
-    #expect(try world.target.value(for: key("b")) == SecretBytes(utf8: "3"))
+    #expect(try world.target.value(for: name("b")) == SecretBytes(utf8: "3"))
   }
 
   @Test func `less protection than before must be allowed`() throws {
@@ -130,8 +130,8 @@ import Testing
       let life = Life(changeCount: changeCount)
       let isStopped = failure { try world.migration(deleting, life).resume() } != nil
       let comment: Comment = "stopped at change \(changeCount)"
-      for (key, value) in source {
-        let (left, right) = (world.source.contents[key], world.target.contents[key])
+      for (name, value) in source {
+        let (left, right) = (world.source.contents[name], world.target.contents[name])
         #expect(left == value || right == value, comment)
       }
       #expect(try world.migration().undo().leftCount == 0, comment)
@@ -212,7 +212,7 @@ import Testing
 
   @Test func `more items than one change takes are moved and brought back`() throws {
     var source: Contents = [:]
-    for number in 0..<2500 { source[try key("\(number)")] = SecretBytes(utf8: "\(number)") }
+    for number in 0..<2500 { source[try name("\(number)")] = SecretBytes(utf8: "\(number)") }
     let world = World(source: source)
     var options = MigrationOptions()
     options.deletesSource = true
@@ -265,7 +265,7 @@ import Testing
     options.deletesSource = true
     #expect(try world.migration(options).run().entries.map(\.outcome.name) == ["moved"])
     #expect(try world.migration().resume().entries.map(\.outcome.name) == ["moved"])
-    world.source.apply([.put(SecretBytes(utf8: "1"), for: try key("a"))])
+    world.source.apply([.put(SecretBytes(utf8: "1"), for: try name("a"))])
     // It is not counted as removed either.
     let report = try world.migration().resume()
     #expect(try report.entries.map(\.outcome.name) == ["failed"])
@@ -281,7 +281,7 @@ import Testing
     ] {
       var selection = MigrationOptions.Selection()
       selection.identifierPattern = pattern
-      #expect(try selection.contains(key(text)) == isMatch, "\(pattern) \(text)")
+      #expect(try selection.contains(name(text)) == isMatch, "\(pattern) \(text)")
     }
   }
 

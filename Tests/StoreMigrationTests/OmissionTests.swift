@@ -15,9 +15,9 @@ import Testing
   ) throws -> ReadOnlyItems {
     let items = try items(Dictionary(uniqueKeysWithValues: names.map { ($0, "value of \($0)") }))
     return ReadOnlyItems(name: "a test", protection: "none", atRest: .nothing) {
-      StoreListing(keys: items.keys.sorted(), damage: damage, omissions: omissions)
-    } read: { key in
-      items[key]
+      StoreListing(names: items.keys.sorted(), damage: damage, omissions: omissions)
+    } read: { name in
+      items[name]
     }
   }
 
@@ -74,8 +74,8 @@ import Testing
     let source = try source(["a", "b"], omissions)
     var lived = 0
     for changeCount in 0..<8 {
-      journal.apply(journal.keys(in: nil).map(StoreChange.remove))
-      target.apply(target.keys(in: nil).map(StoreChange.remove))
+      journal.apply(journal.names(in: nil).map(StoreChange.remove))
+      target.apply(target.names(in: nil).map(StoreChange.remove))
       let life = Life(changeCount: changeCount)
       var options = MigrationOptions()
       options.allowsWeakerProtection = true
@@ -136,7 +136,7 @@ import Testing
 
   @Test func `weaker protection is no reason to hide that nothing was found`() throws {
     let source = ReadOnlyItems(name: "a test", protection: "much", atRest: .passphrase) {
-      StoreListing(keys: [], omissions: [Omission("a", reason: "r")])
+      StoreListing(names: [], omissions: [Omission("a", reason: "r")])
     } read: { _ in
       nil
     }

@@ -87,7 +87,7 @@ import Testing
     let undone = try world.migration().undo()
     #expect(try first.entries.count == 1)
     try world.migration().close()
-    world.source.apply([.put(SecretBytes(utf8: "2"), for: try key("b"))])
+    world.source.apply([.put(SecretBytes(utf8: "2"), for: try name("b"))])
     let second = try world.migration(begun).run()
     #expect(try second.entries.count == 2)
     #expect(failure { try first.entries } == "nothing begun")

@@ -7,9 +7,9 @@ import Testing
   private func items(_ text: String) throws -> [String: String] {
     let items = try PlainItems.items(SecretBytes(utf8: text), name: "lines")
     var values: [String: String] = [:]
-    for key in try items.listing().keys {
-      let value = try items.value(for: key)?.copyBytes() ?? []
-      values[key.identifier] = String(decoding: value, as: UTF8.self)
+    for name in try items.listing().names {
+      let value = try items.value(for: name)?.copyBytes() ?? []
+      values[name.identifier] = String(decoding: value, as: UTF8.self)
     }
     return values
   }

@@ -16,11 +16,11 @@ import Testing
 
   /// Returns a store that does not take the item `b`.
   private func refusing(_ store: MemoryStore, isAtomic: Bool) throws -> HookedStore {
-    let b = try key("b")
+    let b = try name("b")
     return HookedStore(
       store, isAtomic: isAtomic,
       beforeChange: { [refusal] changes in
-        changes.contains { if case .put = $0 { $0.key == b } else { false } } ? refusal : nil
+        changes.contains { if case .put = $0 { $0.name == b } else { false } } ? refusal : nil
       })
   }
 

@@ -21,7 +21,7 @@ import Testing
     let before = try items(["a": "1", "b": "2"])
     let world = World(source: before)
     #expect(try world.migration(moving).run().isComplete)
-    world.source.apply([.put(SecretBytes(utf8: "1"), for: try key("a"))])
+    world.source.apply([.put(SecretBytes(utf8: "1"), for: try name("a"))])
     #expect(try outcomes(world.migration().resume()) == ["failed", "moved"])
     #expect(world.source.contents.count == 1)
     let report = try world.migration(moving).resume()
@@ -39,7 +39,7 @@ import Testing
     let before = try items(["a": "1", "b": "2"])
     let world = World(source: before)
     #expect(try world.migration(moving).run().isComplete)
-    let a = try key("a")
+    let a = try name("a")
     world.source.apply([.put(theirs, for: a)])
     let report = try world.migration().resume()
     #expect(try outcomes(report) == ["failed", "moved"])
@@ -55,11 +55,11 @@ import Testing
     let before = try items(["a": "1", "b": "2"])
     let world = World(source: before)
     #expect(try world.migration(moving).run().isComplete)
-    let a = try key("a")
+    let a = try name("a")
     let damaged = HookedStore(
       world.source,
-      beforeRead: { key in
-        key == a ? StoreError(.corrupt, store: "a test", reason: "a damaged item") : nil
+      beforeRead: { name in
+        name == a ? StoreError(.corrupt, store: "a test", reason: "a damaged item") : nil
       })
     let migration = Migration(
       from: damaged, to: HookedStore(world.target), journal: world.journal)
@@ -72,7 +72,7 @@ import Testing
   @Test func `a removal that failed is still to be made after the resumption finished`() throws {
     let before = try items(["a": "1", "b": "2"])
     let world = World(source: before)
-    let a = try key("a")
+    let a = try name("a")
     // Right before the removal.
     let life = Life { [target = world.target] count in
       if count == 3 { target.apply([.remove(a)]) }
@@ -91,7 +91,7 @@ import Testing
     while true {
       let world = World(source: before)
       #expect(try world.migration(moving).run().isComplete)
-      world.source.apply([.put(SecretBytes(utf8: "1"), for: try key("a"))])
+      world.source.apply([.put(SecretBytes(utf8: "1"), for: try name("a"))])
       let life = Life(changeCount: changeCount)
       let isStopped = failure { try world.migration(moving, life).resume() } != nil
       let comment: Comment = "stopped at change \(changeCount)"

@@ -22,7 +22,7 @@ import Testing
         install: installs.randomElement(using: &random) ?? nil)
       let byteCount = sizes.randomElement(using: &random) ?? 0
       let bytes = [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: byteCount)
-      items[try StoreKey("item \(number) \u{1F511}\t", in: namespace)] = SecretBytes(bytes)
+      items[try ItemName("item \(number) \u{1F511}\t", in: namespace)] = SecretBytes(bytes)
     }
     return items
   }
@@ -39,7 +39,7 @@ import Testing
     let count = TestSize.choose(small: 20, medium: 60, large: 3000)
     let all = try items(&random, count: count)
     // A large item takes a batch of its own.
-    let large = [try key("large"): SecretBytes([UInt8](repeating: 7, count: 5 << 20))]
+    let large = [try name("large"): SecretBytes([UInt8](repeating: 7, count: 5 << 20))]
     let others = Dictionary(
       uniqueKeysWithValues: all.prefix(10).map { ($0.key, SecretBytes(utf8: "other")) })
     let (before, theirs) = (all.merging(large) { $1 }, others)

@@ -20,7 +20,7 @@ import Testing
     Case(testDescription: "move one by one", options: moving(), isAtomic: false),
     Case(
       testDescription: "move and transform", options: moving(), isAtomic: false,
-      transform: { key, value in (key, SecretBytes(value.copyBytes().reversed())) }),
+      transform: { name, value in (name, SecretBytes(value.copyBytes().reversed())) }),
   ]
 
   private static func moving() -> MigrationOptions {
@@ -43,11 +43,11 @@ import Testing
 
   /// Expects that every value is in one of the stores.
   private func expectNothingLost(_ world: World, _ before: [Contents], _ test: Case) throws {
-    for (key, value) in before[0] {
-      let made = try test.transform?(key, value)?.value ?? value
+    for (name, value) in before[0] {
+      let made = try test.transform?(name, value)?.value ?? value
       #expect(
-        world.source.value(for: key) == value || world.target.value(for: key) == made,
-        "\(key) is in neither store")
+        world.source.value(for: name) == value || world.target.value(for: name) == made,
+        "\(name) is in neither store")
     }
   }
 
@@ -127,15 +127,15 @@ import Testing
           options(test.options), Life(changeCount: changeCount), isAtomic: test.isAtomic,
           transform: test.transform
         ).run()
-        (isInSource ? world.source : world.target).apply([.put(theirs, for: try key("c"))])
+        (isInSource ? world.source : world.target).apply([.put(theirs, for: try name("c"))])
         let report = try world.migration(isAtomic: test.isAtomic, transform: test.transform)
           .resume()
         let store = isInSource ? world.source : world.target
-        #expect(store.value(for: try key("c")) == theirs, "after \(changeCount) changes")
+        #expect(store.value(for: try name("c")) == theirs, "after \(changeCount) changes")
         let entry = try #require(report.entries.first { $0.source.identifier == "c" })
         if !isInSource { #expect(entry.outcome.name == "failed") }
         _ = try world.migration(isAtomic: test.isAtomic, transform: test.transform).undo()
-        #expect(store.value(for: try key("c")) == theirs, "undone after \(changeCount) changes")
+        #expect(store.value(for: try name("c")) == theirs, "undone after \(changeCount) changes")
       }
     }
   }

@@ -8,8 +8,8 @@ import Testing
   private let theirs = SecretBytes(utf8: "theirs")
 
   /// Gives all spellings of a value the same one.
-  private let lowercased: Migration.Transform = { key, value in
-    (key, SecretBytes(value.copyBytes().map { $0 | 0x20 }))
+  private let lowercased: Migration.Transform = { name, value in
+    (name, SecretBytes(value.copyBytes().map { $0 | 0x20 }))
   }
 
   private var moving: MigrationOptions {
@@ -34,7 +34,7 @@ import Testing
     for count in isAtomic ? 3...4 : 4...5 {
       let before = try items(["a": "AAA", "b": "BBB"])
       let world = World(source: before)
-      let a = try key("a", in: "post")
+      let a = try name("a", in: "post")
       let life = Life { [target = world.target, theirs] now in
         guard now == count else { return }
         switch harm {
@@ -48,7 +48,7 @@ import Testing
       #expect(try report.entries.map(\.outcome.name) == ["failed", "moved"])
       #expect(!report.isComplete)
       #expect(world.source.contents == (try items(["a": "AAA"])))
-      #expect(try world.target.value(for: key("b", in: "post")) == SecretBytes(utf8: "bbb"))
+      #expect(try world.target.value(for: name("b", in: "post")) == SecretBytes(utf8: "bbb"))
     }
   }
 
@@ -57,7 +57,7 @@ import Testing
   {
     for isAtomic in [true, false] {
       let world = World(source: try items(["a": "AAA", "b": "BBB"]))
-      let a = try key("a")
+      let a = try name("a")
       // Right before the removal is written to the journal with the value that is to be removed.
       let life = Life { [source = world.source] count in
         if count == (isAtomic ? 4 : 5) { source.apply([.put(SecretBytes(utf8: "Aaa"), for: a)]) }
@@ -79,7 +79,7 @@ import Testing
     // It dies with the first value in the journal, before that is removed.
     let dying = world.migration(moving, Life(changeCount: 5), transform: lowercased)
     #expect(failure { try dying.run() } == "io")
-    world.source.apply([.put(SecretBytes(utf8: "aaa"), for: try key("a"))])
+    world.source.apply([.put(SecretBytes(utf8: "aaa"), for: try name("a"))])
     #expect(try world.migration(transform: lowercased).resume().isComplete)
     #expect(world.source.contents.isEmpty)
     #expect(try world.migration(transform: lowercased).undo().isComplete)

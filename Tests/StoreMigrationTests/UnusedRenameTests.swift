@@ -11,7 +11,7 @@ import Testing
     let source = MemoryStore()
     for name in ["mail", "web"] {
       try source.put(
-        SecretBytes(utf8: "1"), for: try StoreKey("a", in: StoreNamespace(service: name)))
+        SecretBytes(utf8: "1"), for: try ItemName("a", in: StoreNamespace(service: name)))
     }
     var options = MigrationOptions()
     options.selection.service = "mail"

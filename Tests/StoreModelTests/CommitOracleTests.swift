@@ -50,14 +50,14 @@ import Testing
     ])
   func `a torn last change is dropped`(standing: FoundStore.Standing) throws {
     guard
-      case .state(let settlement) = answer(
+      case .state(let recovery) = answer(
         journal: 0, mark: 1, [.whole, standing, .absent, .absent])
     else {
       Issue.record("the answer is not a state")
       return
     }
-    #expect(settlement.state == 1)
-    #expect(settlement.drops && settlement.isNeeded)
+    #expect(recovery.state == 1)
+    #expect(recovery.drops && recovery.isNeeded)
   }
 
   @Test func `a record behind a break is damage`() {
@@ -75,8 +75,8 @@ import Testing
   @Test func `the predecessor's mark counts the first change`() throws {
     let found = answer(journal: 1, mark: 2, [.absent, .absent, .whole, .absent])
     #expect(found.state == 2)
-    guard case .state(let settlement) = found else { return }
-    #expect(settlement.isByPredecessor && !settlement.isNeeded)
+    guard case .state(let recovery) = found else { return }
+    #expect(recovery.isByPredecessor && !recovery.isNeeded)
     #expect(
       answer(journal: 1, mark: 2, [.absent, .absent, .whole, .whole]).state == 3)
     #expect(
@@ -102,11 +102,11 @@ import Testing
     let found = answer(journal: 0, mark: 2, [.whole, .whole, .absent, .absent]) {
       $0.hasNoise = true
     }
-    guard case .state(let settlement) = found else {
+    guard case .state(let recovery) = found else {
       Issue.record("the answer is not a state")
       return
     }
-    #expect(settlement.state == 2 && settlement.drops)
+    #expect(recovery.state == 2 && recovery.drops)
   }
 
   @Test func `a journal of another key needs the next header`() throws {
@@ -120,11 +120,11 @@ import Testing
     found.nextHeader = .closed
     #expect(oracle.answer(for: found) == .wrongKey)
     found.nextHeader = .opens(key: 1)
-    guard case .state(let settlement) = oracle.answer(for: found) else {
+    guard case .state(let recovery) = oracle.answer(for: found) else {
       Issue.record("the answer is not a state")
       return
     }
-    #expect(settlement.isUnfinishedRotation && settlement.state == 2)
+    #expect(recovery.isUnfinishedRotation && recovery.state == 2)
     found.header = .closed
     #expect(oracle.answer(for: found) == .wrongKey)
     found.header = .missing

@@ -83,7 +83,7 @@ import WebLogin
     defer { server.kill() }
     let error = await #expect(throws: OAuthHTTPError.self) { try await send("/large") }
     #expect(error?.code == .tooLarge)
-    let large = CurlHTTPClient(largestByteCount: 6_000_000)
+    let large = CurlHTTPClient(maximumByteCount: 6_000_000)
     #expect(try await send("/large", by: large).body.count == 5_000_000)
   }
 

@@ -16,15 +16,15 @@ extension `one at a time` {
     /// The tests of the command line kill a real process.
     private func begin(
       _ stage: LoginStage, _ act: Chromium.Act? = .open
-    ) async throws -> (kept: SecretBytes, key: StoreKey) {
+    ) async throws -> (kept: SecretBytes, name: ItemName) {
       let browser = WatchedBrowser(
         act.map { DesktopOpener(environment: stage.chromium.environment($0)) })
       var login = stage.login(.open)
       login.browser = browser
       let ending = Task { [login] in try await login.start() }
       _ = try await browser.address()
-      let key = try StoreKey("pending-login", in: StoreNamespace(service: "test"))
-      let kept = try #require(try await stage.store.value(for: key))
+      let name = try ItemName("pending-login", in: StoreNamespace(service: "test"))
+      let kept = try #require(try await stage.store.value(for: name))
       if act == .open {
         try await wait(until: "the page is there") {
           (try? await stage.chromium.perform(.page))?.hasPrefix("/authorize") ?? false
@@ -32,8 +32,8 @@ extension `one at a time` {
       }
       ending.cancel()
       _ = await ending.result
-      try await stage.store.put(kept, for: key)
-      return (kept, key)
+      try await stage.store.put(kept, for: name)
+      return (kept, name)
     }
 
     @Test func `is finished by another process on the same port`() async throws {
@@ -132,10 +132,10 @@ extension `one at a time` {
 
     @Test func `is not finished twice`() async throws {
       let stage = try LoginStage()
-      let (kept, key) = try await begin(stage)
+      let (kept, name) = try await begin(stage)
       let removing = stage.login(.open)
       // This login reads the pending login, and gets the port when the other has finished.
-      let slow = SlowlyReadStore(stage.store, key)
+      let slow = SlowlyReadStore(stage.store, name)
       var late = stage.login(.open)
       late.pending = PendingLogin.Storage(try StoreContainer<PendingLogin>(slow, service: "test"))
       let lateEnding = Task { [late] in try await late.resume() }
@@ -166,14 +166,14 @@ final class RestartedClock: SessionClock {
 /// A store whose first read of a name waits, and then returns an earlier value.
 final class SlowlyReadStore: AsyncSecretStore, ForwardingStore {
   let base: MemoryStore
-  private let key: StoreKey
+  private let name: ItemName
   private let isFirst = Shared(true)
   private let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
   private let (answers, answer) = AsyncStream.makeStream(of: SecretBytes.self)
 
-  init(_ base: MemoryStore, _ key: StoreKey) {
+  init(_ base: MemoryStore, _ name: ItemName) {
     self.base = base
-    self.key = key
+    self.name = name
   }
 
   func waitForReader() async {
@@ -182,26 +182,26 @@ final class SlowlyReadStore: AsyncSecretStore, ForwardingStore {
 
   func release(with value: SecretBytes) { answer.yield(value) }
 
-  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+  func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
     let isFirst = isFirst.update { isFirst in
       defer { isFirst = false }
       return isFirst
     }
-    guard isFirst, key == self.key else { return try await base.asyncValue(for: key) }
+    guard isFirst, name == self.name else { return try await base.asyncValue(for: name) }
     arrival.yield()
     for await value in answers { return value }
     return nil
   }
 
-  func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try await base.asyncContains(key)
+  func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
+    try await base.asyncContains(name)
   }
 
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     try await base.asyncApply(changes)
   }
 
-  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
-    try await base.asyncKeys(in: namespace)
+  func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await base.asyncNames(in: namespace)
   }
 }

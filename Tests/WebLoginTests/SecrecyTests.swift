@@ -67,7 +67,7 @@ extension `one at a time` {
       let address = try await browser.address()
       let pending = try #require(try await container.asyncLoadItem(forIdentifier: "pending-login"))
       let kept = try #require(
-        try await store.value(for: StoreKey("pending-login", in: StoreNamespace(service: "test"))))
+        try await store.value(for: ItemName("pending-login", in: StoreNamespace(service: "test"))))
       struct Kept: Decodable { let state, verifier: String }
       let secrets = try JSONDecoder().decode(Kept.self, from: Data(kept.copyBytes()))
       #expect(secrets.state == address.state, "these are the values to search for")

@@ -6,11 +6,11 @@ public enum Items {
   public static let valueByteCount = 512
   private static let namespace: StoreNamespace = "com.example.benchmark"
 
-  /// Returns the key of an item.
-  public static func key(_ number: Int) throws -> StoreKey {
+  /// Returns the name of an item.
+  public static func name(_ number: Int) throws -> ItemName {
     let digits = String(number)
     let zeros = String(repeating: "0", count: max(0, 7 - digits.count))
-    return try StoreKey("item-\(zeros)\(digits)", in: namespace)
+    return try ItemName("item-\(zeros)\(digits)", in: namespace)
   }
 
   /// Returns the value of an item: its number in eight bytes, then a pattern.
@@ -25,12 +25,12 @@ public enum Items {
 
   /// Returns the changes that put items.
   public static func puts(_ numbers: Range<Int>) throws -> [StoreChange] {
-    try numbers.map { .put(value($0), for: try key($0)) }
+    try numbers.map { .put(value($0), for: try name($0)) }
   }
 
-  /// Returns the keys of items.
-  public static func keys(_ numbers: Range<Int>) throws -> [StoreKey] {
-    try numbers.map { try key($0) }
+  /// Returns the names of items.
+  public static func names(_ numbers: Range<Int>) throws -> [ItemName] {
+    try numbers.map { try name($0) }
   }
 }
 

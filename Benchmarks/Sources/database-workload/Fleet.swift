@@ -30,15 +30,15 @@ extension Workload {
   /// machine's stream reports it.
   func follow(times count: Int) async throws -> Timing {
     let (here, elsewhere) = (try open(), try open())
-    let key = try StoreKey("item", in: "com.example.follow")
+    let name = try ItemName("item", in: "com.example.follow")
     let report = Report()
     let listener = Task {
-      for await _ in elsewhere.changes(of: [key]) { report.time.withLock { $0 = .now } }
+      for await _ in elsewhere.changes(of: [name]) { report.time.withLock { $0 = .now } }
     }
     defer { listener.cancel() }
     func put(_ number: Int) async throws -> Duration {
       report.time.withLock { $0 = nil }
-      try await here.put(Items.value(number), for: key)
+      try await here.put(Items.value(number), for: name)
       let end = SuspendingClock.now
       while SuspendingClock.now < end + .seconds(5) {
         if let time = report.time.withLock(\.self) { return max(.zero, time - end) }
@@ -63,8 +63,8 @@ extension Workload {
   /// Each counts an item up, so that a write that overlaps with another one is noticed.
   func contend(_ machineCount: Int, times count: Int) throws -> Timing {
     let (name, counter) = (
-      try StoreKey("name", in: "com.example.contend"),
-      try StoreKey("counter", in: "com.example.contend")
+      try ItemName("name", in: "com.example.contend"),
+      try ItemName("counter", in: "com.example.contend")
     )
     let stores = try (0..<machineCount).map { _ in try open() }
     try stores[0].put(SecretBytes(utf8: "0"), for: counter)

@@ -24,7 +24,7 @@ struct Workload {
 
   private func options(_ connectionCount: Int) -> SealedDatabaseStore.Options {
     SealedDatabaseStore.Options(
-      schema: schema, largestConnectionCount: connectionCount, operationTimeout: .seconds(60))
+      schema: schema, maximumConnectionCount: connectionCount, operationTimeout: .seconds(60))
   }
 
   /// Opens the store as a process of its own would.
@@ -54,12 +54,12 @@ struct Workload {
   /// Reads random items of the first `itemCount`.
   func get(of itemCount: Int, times count: Int, seed: Int) throws -> Timing {
     let store = try open()
-    // In the order of the reads: how a program stores its keys is not measured.
-    let keys = try Self.random(count, of: itemCount, seed: seed).map { try Items.key($0) }
-    _ = try store.value(for: keys[0])
+    // In the order of the reads: how a program stores its names is not measured.
+    let names = try Self.random(count, of: itemCount, seed: seed).map { try Items.name($0) }
+    _ = try store.value(for: names[0])
     let time = try Self.timed {
-      for key in keys.dropFirst() {
-        guard let value = try store.value(for: key), value.byteCount == Items.valueByteCount
+      for name in names.dropFirst() {
+        guard let value = try store.value(for: name), value.byteCount == Items.valueByteCount
         else { throw WorkloadError("an item is missing") }
       }
     }
@@ -70,10 +70,10 @@ struct Workload {
   func durablePut(of itemCount: Int, times count: Int, seed: Int) throws -> Timing {
     let store = try open()
     let items = try Self.different(count, of: itemCount, seed: seed)
-    for item in items { _ = try store.value(for: item.key) }
-    try store.put(items[0].value, for: items[0].key)
+    for item in items { _ = try store.value(for: item.name) }
+    try store.put(items[0].value, for: items[0].name)
     let time = try Self.timed {
-      for item in items.dropFirst() { try store.put(item.value, for: item.key) }
+      for item in items.dropFirst() { try store.put(item.value, for: item.name) }
     }
     return Timing(operation: "durable-put", count: count - 1, time: time)
   }
@@ -86,9 +86,9 @@ struct Workload {
     let items = try Self.different(count, of: itemCount, seed: seed)
     let threads = Threads(threadCount) { number in
       let own = stride(from: number, to: items.count, by: threadCount).map { items[$0] }
-      for item in own { _ = try store.value(for: item.key) }
-      try store.put(own[0].value, for: own[0].key)
-      return { for item in own.dropFirst() { try store.put(item.value, for: item.key) } }
+      for item in own { _ = try store.value(for: item.name) }
+      try store.put(own[0].value, for: own[0].name)
+      return { for item in own.dropFirst() { try store.put(item.value, for: item.name) } }
     }
     return Timing(
       operation: "put-threads", count: count - threadCount, time: try threads.run())
@@ -98,8 +98,8 @@ struct Workload {
   func putList(of itemCount: Int, times count: Int, seed: Int) throws -> Timing {
     let store = try open()
     let items = try Self.different(Self.listCount, of: itemCount, seed: seed)
-    let changes = items.map { StoreChange.put($0.value, for: $0.key) }
-    for item in items { _ = try store.value(for: item.key) }
+    let changes = items.map { StoreChange.put($0.value, for: $0.name) }
+    for item in items { _ = try store.value(for: item.name) }
     try store.apply(changes)
     let time = try Self.timed {
       for _ in 0..<count { try store.apply(changes) }
@@ -110,9 +110,9 @@ struct Workload {
   /// Lists all items again and again.
   func list(_ itemCount: Int, times count: Int) throws -> Timing {
     let store = try open()
-    let namespace = try Items.key(0).namespace
+    let namespace = try Items.name(0).namespace
     func list() throws {
-      let found = try store.keys(in: namespace).count
+      let found = try store.names(in: namespace).count
       guard found == itemCount else { throw WorkloadError("\(found) items are listed") }
     }
     try list()
@@ -124,11 +124,11 @@ struct Workload {
   func check(_ itemCount: Int) throws -> Timing {
     let store = try open()
     let time = try Self.timed {
-      guard try store.keys(in: nil) == Items.keys(0..<itemCount) else {
+      guard try store.names(in: nil) == Items.names(0..<itemCount) else {
         throw WorkloadError("the store has other items")
       }
       for number in 0..<itemCount {
-        guard try store.value(for: Items.key(number)) == Items.value(number) else {
+        guard try store.value(for: Items.name(number)) == Items.value(number) else {
           throw WorkloadError("item \(number) has another value")
         }
       }
@@ -145,15 +145,15 @@ struct Workload {
 
   private static func different(
     _ count: Int, of itemCount: Int, seed: Int
-  ) throws -> [(key: StoreKey, value: SecretBytes)] {
+  ) throws -> [(name: ItemName, value: SecretBytes)] {
     guard count <= itemCount else { throw WorkloadError("there are not \(count) items") }
     var random = Xorshift(seed: seed)
     var taken: Set<Int> = []
-    var items: [(key: StoreKey, value: SecretBytes)] = []
+    var items: [(name: ItemName, value: SecretBytes)] = []
     while items.count < count {
       let number = random.next(below: itemCount)
       guard taken.insert(number).inserted else { continue }
-      items.append((try Items.key(number), Items.value(number)))
+      items.append((try Items.name(number), Items.value(number)))
     }
     return items
   }

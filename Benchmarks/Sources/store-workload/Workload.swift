@@ -21,10 +21,10 @@ struct Workload {
   /// The first is not timed: once after opening, a writer checks for traces of a crash.
   func durablePut(_ numbers: Range<Int>) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
-    let items = try numbers.map { (key: try Items.key($0), value: Items.value($0)) }
-    for item in items.prefix(1) { try store.put(item.value, for: item.key) }
+    let items = try numbers.map { (name: try Items.name($0), value: Items.value($0)) }
+    for item in items.prefix(1) { try store.put(item.value, for: item.name) }
     let time = try timed {
-      for item in items.dropFirst() { try store.put(item.value, for: item.key) }
+      for item in items.dropFirst() { try store.put(item.value, for: item.name) }
     }
     return Timing(operation: "durable-put", count: numbers.count - 1, time: time)
   }
@@ -32,8 +32,8 @@ struct Workload {
   /// Puts different items from several threads, each item durable before its thread's next.
   func durablePut(_ numbers: Range<Int>, threads threadCount: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
-    let items = try numbers.map { (key: try Items.key($0), value: Items.value($0)) }
-    try store.put(items[0].value, for: items[0].key)
+    let items = try numbers.map { (name: try Items.name($0), value: Items.value($0)) }
+    try store.put(items[0].value, for: items[0].name)
     let failures = Mutex(0)
     let (start, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     for number in 0..<threadCount {
@@ -41,7 +41,7 @@ struct Workload {
         start.wait()
         do {
           for position in stride(from: number, to: items.count, by: threadCount) {
-            try store.put(items[position].value, for: items[position].key)
+            try store.put(items[position].value, for: items[position].name)
           }
         } catch {
           failures.withLock { $0 += 1 }
@@ -60,10 +60,10 @@ struct Workload {
   /// Removes items, one at a time, each durable before the next; the first is not timed.
   func remove(_ numbers: Range<Int>) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
-    let keys = try Items.keys(numbers)
-    for key in keys.prefix(1) { try store.remove(key) }
+    let names = try Items.names(numbers)
+    for name in names.prefix(1) { try store.remove(name) }
     let time = try timed {
-      for key in keys.dropFirst() { try store.remove(key) }
+      for name in names.dropFirst() { try store.remove(name) }
     }
     return Timing(operation: "remove", count: numbers.count - 1, time: time)
   }
@@ -86,13 +86,13 @@ struct Workload {
   /// Reads random items of the first `itemCount`.
   func get(of itemCount: Int, times count: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
-    // In the order of the reads: how a program stores its keys is not measured.
+    // In the order of the reads: how a program stores its names is not measured.
     var random = Xorshift()
-    let keys = try (0..<count).map { _ in try Items.key(random.next(below: itemCount)) }
+    let names = try (0..<count).map { _ in try Items.name(random.next(below: itemCount)) }
     let time = try timed {
-      let keys = keys.span
-      for at in keys.indices {
-        guard let value = try store.value(for: keys[at]),
+      let names = names.span
+      for at in names.indices {
+        guard let value = try store.value(for: names[at]),
           value.byteCount == Items.valueByteCount
         else { throw WorkloadError("an item is missing") }
       }
@@ -104,7 +104,7 @@ struct Workload {
   func list(_ itemCount: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     var count = 0
-    let time = try timed { count = try store.keys(in: nil).count }
+    let time = try timed { count = try store.names(in: nil).count }
     guard count == itemCount else { throw WorkloadError("\(count) items are listed") }
     return Timing(operation: "list", count: count, time: time)
   }
@@ -113,7 +113,7 @@ struct Workload {
   func list(_ itemCount: Int, again count: Int) throws -> Timing {
     let store = try SealedFileStore.open(at: path, key: key)
     func list() throws {
-      let count = try store.keys(in: nil).count
+      let count = try store.names(in: nil).count
       guard count == itemCount else { throw WorkloadError("\(count) items are listed") }
     }
     try list()
@@ -135,9 +135,9 @@ struct Workload {
     var store: SealedFileStore?
     let time = try timed { store = try SealedFileStore.open(at: path, key: key) }
     let after = try Memory.anonymousByteCount()
-    guard try empty.contains(Items.key(0)) == false,
-      try store?.contains(Items.key(itemCount - 1)) == true,
-      try store?.contains(Items.key(itemCount)) == false
+    guard try empty.contains(Items.name(0)) == false,
+      try store?.contains(Items.name(itemCount - 1)) == true,
+      try store?.contains(Items.name(itemCount)) == false
     else { throw WorkloadError("the store does not have \(itemCount) items") }
     return Timing(
       operation: "open", count: itemCount, time: time,
@@ -150,11 +150,11 @@ struct Workload {
     let time = try timed {
       let report = try store.verify()
       guard report.findings.isEmpty else { throw WorkloadError("\(report.findings)") }
-      guard try store.keys(in: nil) == Items.keys(0..<itemCount) else {
+      guard try store.names(in: nil) == Items.names(0..<itemCount) else {
         throw WorkloadError("the store has other items")
       }
       for number in 0..<itemCount {
-        guard try store.value(for: Items.key(number)) == Items.value(number) else {
+        guard try store.value(for: Items.name(number)) == Items.value(number) else {
           throw WorkloadError("item \(number) has another value")
         }
       }

@@ -24,7 +24,7 @@ extension SealedDatabaseStore {
   ///   - accepting: Whether the database is right as it is: for a restore that was intended.
   ///   - progress: Receives the progress.
   /// - Returns: What was found.
-  /// - Throws: As ``keys(in:)``, except for items that do not open; or an error of the file store.
+  /// - Throws: As ``names(in:)``, except for items that do not open; or an error of the file store.
   package func audit(
     with keeper: SealedFileStore, accepting: Bool = false, progress: Progress? = nil
   ) throws(StoreError) -> AuditReport {
@@ -72,7 +72,7 @@ private struct Audit {
   private static let lateness: TimeInterval = 20 * 60
 
   /// The most rows for which memory is set aside before they are there: 400 MB.
-  private static let largestReserve = 10_000_000
+  private static let maximumReserve = 10_000_000
 
   init(_ last: AuditAnchor.Head?, at time: Date) {
     self.last = last
@@ -85,7 +85,7 @@ private struct Audit {
   ) throws(StoreError) {
     let total = try store.rowCount()
     // Not more, because the server may say anything.
-    found.reserveCapacity(min(total, Self.largestReserve))
+    found.reserveCapacity(min(total, Self.maximumReserve))
     var pages = try RowPages(in: nil, of: store, withRemovals: true)
     while let page = try pages.next() {
       for row in page {
@@ -165,7 +165,7 @@ private struct Audit {
     var pages = try RowPages(in: nil, of: store, withRemovals: true)
     while let page = try pages.next() {
       for row in page where older.contains(row.fields.address.tag) {
-        if case .success(let key) = row.opened { report.findings.insert(.older(key)) }
+        if case .success(let name) = row.opened { report.findings.insert(.older(name)) }
       }
     }
   }

@@ -22,16 +22,16 @@ struct AuditAnchor {
   private static let headByteCount = 32
   private static let partCount = 100_000
 
-  private func key(_ part: Int?) throws(StoreError) -> StoreKey {
+  private func name(_ part: Int?) throws(StoreError) -> ItemName {
     let name = audited.bytes.hexadecimal + (part.map { " \($0)" } ?? "")
-    return try StoreKey(name, in: StoreNamespace(service: "org.session-tools.audit"))
+    return try ItemName(name, in: StoreNamespace(service: "org.session-tools.audit"))
   }
 
   /// Reads the head; `nil` when there was no audit.
   ///
   /// - Throws: As a read of the file store.
   func head() throws(StoreError) -> Head? {
-    guard let value = try store.value(for: key(nil)) else { return nil }
+    guard let value = try store.value(for: name(nil)) else { return nil }
     let buffer = ByteBuffer(value.copyBytes())
     guard buffer.byteCount == Self.headByteCount, buffer.load(UInt64.self, at: 0) == Self.magic,
       let count = Int(exactly: buffer.load(UInt64.self, at: 24))
@@ -48,7 +48,7 @@ struct AuditAnchor {
   func forEach(_ head: Head, _ body: (AuditEntry) -> Void) throws(StoreError) {
     for part in 0..<Self.partCount(of: head.count) {
       let count = min(Self.partCount, head.count - part * Self.partCount)
-      guard let value = try store.value(for: key(part)),
+      guard let value = try store.value(for: name(part)),
         value.byteCount == count * AuditEntry.byteCount
       else { throw damaged }
       let buffer = ByteBuffer(value.copyBytes())
@@ -70,7 +70,7 @@ struct AuditAnchor {
     head.store(headerNumber, at: 16)
     head.store(UInt64(entries.count), at: 24)
     var changes = [
-      StoreChange.put(head.secret(0..<head.byteCount), for: try key(nil))
+      StoreChange.put(head.secret(0..<head.byteCount), for: try name(nil))
     ]
     let partCount = Self.partCount(of: entries.count)
     for part in 0..<partCount {
@@ -79,10 +79,10 @@ struct AuditAnchor {
       for (number, entry) in entries.enumerated() {
         entry.store(in: buffer, at: number * AuditEntry.byteCount)
       }
-      changes.append(.put(buffer.secret(0..<buffer.byteCount), for: try key(part)))
+      changes.append(.put(buffer.secret(0..<buffer.byteCount), for: try name(part)))
     }
     for part in partCount..<max(partCount, Self.partCount(of: old?.count ?? 0)) {
-      changes.append(.remove(try key(part)))
+      changes.append(.remove(try name(part)))
     }
     try store.apply(changes)
   }

@@ -6,7 +6,7 @@ package struct AuditReport: Hashable, Sendable {
   /// Something that no program with the keys did.
   package enum Finding: Hashable, Sendable {
     /// The item is older than in an audit before, or was replaced by another one of the same age.
-    case older(StoreKey)
+    case older(ItemName)
     /// The row with this tag, in hexadecimal digits, is missing, and was not removed.
     case missing(tag: String)
     /// The row with this tag, in hexadecimal digits, does not open.

@@ -61,7 +61,7 @@ package final class ConnectionOpening: Sendable {
         }
       }
     }
-    throw Self.mostTelling(failures)
+    throw Self.mostInformative(failures)
   }
 
   private func endpoints(in order: Order) -> [DatabaseEndpoint] {
@@ -113,18 +113,18 @@ package final class ConnectionOpening: Sendable {
         failures.append(error)
       }
     }
-    throw Self.mostTelling(failures)
+    throw Self.mostInformative(failures)
   }
 
   /// Returns the first failure that says more than that a server did not answer; else the last.
-  private static func mostTelling(_ failures: [DatabaseFailure]) -> DatabaseFailure {
-    let telling = failures.first { failure in
+  private static func mostInformative(_ failures: [DatabaseFailure]) -> DatabaseFailure {
+    let informative = failures.first { failure in
       switch failure {
       case .timedOut, .notSent(.noConnection): false
       default: true
       }
     }
-    return telling ?? failures.last ?? .timedOut
+    return informative ?? failures.last ?? .timedOut
   }
 
   private func connect(
@@ -206,7 +206,7 @@ package final class ConnectionOpening: Sendable {
   private func prove(
     _ wire: ServerWire, _ endpoint: DatabaseEndpoint
   ) throws(DatabaseFailure) {
-    switch wire.place {
+    switch wire.location {
     case .localSocket: try address.proof.check(wire, endpoint)
     case .loopback:
       if !address.needsCertificate(endpoint) { try address.proof.check(wire, endpoint) }

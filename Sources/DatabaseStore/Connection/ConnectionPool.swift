@@ -9,7 +9,7 @@ import SecretStores
 /// that comes back is not met by all callers at once.
 package final class ConnectionPool: Sendable {
   private let opening: ConnectionOpening
-  private let largestCount: Int
+  private let maximumCount: Int
   private let idleTime: Duration
   private let openingTime: Duration
   private let process = CurrentProcess.identifier
@@ -21,16 +21,16 @@ package final class ConnectionPool: Sendable {
   ///
   /// - Parameters:
   ///   - opening: How connections are opened.
-  ///   - largestCount: The most connections at the same time, 1 or more.
+  ///   - maximumCount: The most connections at the same time, 1 or more.
   ///   - idleTime: How long a connection that is not used stays open.
   ///   - openingTime: How long opening one may take, if the caller has that much time.
   package init(
-    _ opening: ConnectionOpening, largestCount: Int = 4, idleTime: Duration = .seconds(60),
+    _ opening: ConnectionOpening, maximumCount: Int = 4, idleTime: Duration = .seconds(60),
     openingTime: Duration = .seconds(10)
   ) {
-    precondition(largestCount > 0, "a pool has at least one connection")
+    precondition(maximumCount > 0, "a pool has at least one connection")
     self.opening = opening
-    self.largestCount = largestCount
+    self.maximumCount = maximumCount
     self.idleTime = idleTime
     self.openingTime = openingTime
   }
@@ -109,7 +109,7 @@ package final class ConnectionPool: Sendable {
       case .opening: state.openingCount -= 1
       case nil: state.waiters.removeAll { $0 === waiter }
       }
-      state.isFirstToLook = true
+      state.isFirstToCheck = true
       failure = state.pause.failure
     }
     if let connection { return connection }
@@ -131,7 +131,7 @@ package final class ConnectionPool: Sendable {
       serve { state in
         state.openingCount -= 1
         state.pause.fail(error)
-        state.isFirstToLook = true
+        state.isFirstToCheck = true
       }
       throw error
     }
@@ -153,7 +153,7 @@ package final class ConnectionPool: Sendable {
   private func serve(_ change: (inout State) -> Void) {
     let woken = state.withLock { state in
       change(&state)
-      return state.serveWaiters(largestCount: largestCount)
+      return state.serveWaiters(maximumCount: maximumCount)
     }
     for waiter in woken { waiter.isWoken.signal() }
   }
@@ -213,7 +213,7 @@ extension ConnectionPool {
     var isAlarmSet = false
     /// Whether the first caller has to look when the pause ends: it may not have been the first, or
     /// there was no pause.
-    var isFirstToLook = false
+    var isFirstToCheck = false
 
     var count: Int { idle.count + usedCount + openingCount }
 
@@ -232,13 +232,13 @@ extension ConnectionPool {
     }
 
     /// Gives the first callers what there is; returns those to wake.
-    mutating func serveWaiters(largestCount: Int) -> [Waiter] {
+    mutating func serveWaiters(maximumCount: Int) -> [Waiter] {
       var served: [Waiter] = []
       while let waiter = waiters.first {
         if let idle = idle.popLast() {
           usedCount += 1
           grants[ObjectIdentifier(waiter)] = .connection(idle.connection)
-        } else if count < largestCount, mayOpen {
+        } else if count < maximumCount, mayOpen {
           openingCount += 1
           grants[ObjectIdentifier(waiter)] = .opening
         } else {
@@ -246,8 +246,8 @@ extension ConnectionPool {
         }
         served.append(waiters.removeFirst())
       }
-      if isFirstToLook, let first = waiters.first { served.append(first) }
-      isFirstToLook = false
+      if isFirstToCheck, let first = waiters.first { served.append(first) }
+      isFirstToCheck = false
       return served
     }
 

@@ -18,7 +18,7 @@ package struct DatabaseAddress: Sendable {
   let proof: ServerProof
 
   private static let strictMode = "verify-full"
-  private static let shortestAttemptTime = Duration.seconds(2)
+  private static let minimumAttemptTime = Duration.seconds(2)
 
   /// Parses an address.
   ///
@@ -48,7 +48,7 @@ package struct DatabaseAddress: Sendable {
       ).with(.unprovenServer)
     }
     attemptTime = max(
-      Self.shortestAttemptTime, .seconds(given["connect_timeout"].flatMap { Int($0) } ?? 0))
+      Self.minimumAttemptTime, .seconds(given["connect_timeout"].flatMap { Int($0) } ?? 0))
     let fixed = [
       // The kernel notices a dead machine by it; only deadlines notice a server that stands still.
       "tcp_user_timeout": "3000",

@@ -27,7 +27,7 @@ package final class DatabaseConnection: @unchecked Sendable {
   private var answeredByteCount = 0
   /// How many bytes the server has sent besides answers.
   private var otherByteCount = 0
-  private static let largestOtherByteCount = 16 << 20
+  private static let maximumOtherByteCount = 16 << 20
 
   /// What the server said about itself.
   package internal(set) var server = ServerState()
@@ -71,7 +71,7 @@ package final class DatabaseConnection: @unchecked Sendable {
     otherByteCount += max(0, link.receivedByteCount - answeredByteCount)
     answeredByteCount = 0
     link.begin(allowing: byteCount)
-    if otherByteCount > Self.largestOtherByteCount { close() }
+    if otherByteCount > Self.maximumOtherByteCount { close() }
   }
 
   // MARK: - Statements
@@ -87,7 +87,7 @@ package final class DatabaseConnection: @unchecked Sendable {
     as effect: DatabaseStatement.Effect, until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseAnswer {
     do throws(DatabaseFailure) {
-      begin(allowing: statement.largestByteCount)
+      begin(allowing: statement.maximumByteCount)
       let link = try openLink()
       if mode == .named, let name = statement.name {
         try prepare(name, statement.text, parameters.kinds, link, until: deadline)

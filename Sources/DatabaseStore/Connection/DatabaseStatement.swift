@@ -14,7 +14,7 @@ package struct DatabaseStatement: Sendable {
   ///
   /// libpq keeps up to five times as many in memory, for rows
   /// with small values.
-  var largestByteCount: Int { max(Self.otherByteCount, rowsByteCount + (1 << 18)) }
+  var maximumByteCount: Int { max(Self.otherByteCount, rowsByteCount + (1 << 18)) }
 
   /// - Parameters:
   ///   - name: The name; `nil` for a statement that is sent rarely.

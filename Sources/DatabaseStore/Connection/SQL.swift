@@ -43,12 +43,12 @@ enum SQL {
 
   /// The condition that two rows, as the prefixes of their columns, have the same address.
   static func sameAddress(_ left: String, _ right: String) -> String {
-    same(["ns", "place", "tag"], left, right)
+    same(["ns", "shard", "tag"], left, right)
   }
 
   /// The condition that a row has the address in three parameters, from the one with this number.
   static func hasAddress(_ row: String = "", _ first: Int = 1) -> String {
-    "\(row)ns \(equals) $\(first) AND \(row)place \(equals) $\(first + 1)"
+    "\(row)ns \(equals) $\(first) AND \(row)shard \(equals) $\(first + 1)"
       + " AND \(row)tag \(equals) $\(first + 2)"
   }
 

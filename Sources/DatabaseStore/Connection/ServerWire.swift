@@ -25,7 +25,7 @@ package final class ServerWire {
   }
 
   /// Where the server is, as the kernel says.
-  enum Place {
+  enum Location {
     case localSocket, loopback, elsewhere
   }
 
@@ -40,7 +40,7 @@ package final class ServerWire {
     case passed
   }
 
-  let place: Place
+  let location: Location
   /// Whether the server has no TLS, although libpq asked for it.
   private(set) var isWithoutTLS = false
   /// What the server asked for that libpq must not answer, and has not received.
@@ -98,8 +98,8 @@ package final class ServerWire {
     }
   }
 
-  private init(_ place: Place, server: Int32, near: Int32, far: Int32, _ identity: ino_t) {
-    self.place = place
+  private init(_ location: Location, server: Int32, near: Int32, far: Int32, _ identity: ino_t) {
+    self.location = location
     self.server = server
     self.near = near
     self.far = far
@@ -115,11 +115,11 @@ package final class ServerWire {
   ///
   /// - Throws: `notSent` when this process may open no more descriptors.
   package static func between(_ descriptor: Int32) throws(DatabaseFailure) -> ServerWire? {
-    let place: Place
-    switch session_tools_peer_place(descriptor) {
-    case session_tools_peer_local_socket: place = .localSocket
-    case session_tools_peer_loopback: place = .loopback
-    case session_tools_peer_elsewhere: place = .elsewhere
+    let location: Location
+    switch session_tools_peer_location(descriptor) {
+    case session_tools_peer_local_socket: location = .localSocket
+    case session_tools_peer_loopback: location = .loopback
+    case session_tools_peer_elsewhere: location = .elsewhere
     default: return nil
     }
     var pair: [Int32] = [-1, -1]
@@ -135,7 +135,7 @@ package final class ServerWire {
       if server >= 0 { close(server) }
       throw failure
     }
-    return ServerWire(place, server: server, near: pair[0], far: descriptor, identity)
+    return ServerWire(location, server: server, near: pair[0], far: descriptor, identity)
   }
 
   private static func withoutDescriptor() -> DatabaseFailure {
@@ -157,7 +157,7 @@ package final class ServerWire {
   /// Before the server has answered, no process may have taken the connection yet.
   var serverUser: UInt32? {
     var user: UInt32 = 0
-    switch place {
+    switch location {
     case .localSocket:
       return unsafe session_tools_local_peer_user(server, &user) == 0 ? user : nil
     case .loopback: return unsafe session_tools_peer_user(server, &user) == 0 ? user : nil
@@ -267,7 +267,7 @@ package final class ServerWire {
       receivedByteCount += count
       hasReceived = true
       lateByteCount = lateByteCount.map { $0 - count }
-      guard look(incoming.bytes[incoming.rest]) else { return .refused }
+      guard inspect(incoming.bytes[incoming.rest]) else { return .refused }
     }
     // What the kernel has no room for follows when libpq has read this.
     _ = incoming.send(to: near)
@@ -275,14 +275,14 @@ package final class ServerWire {
   }
 
   /// Looks at what arrived; returns whether libpq may have it.
-  private func look(_ bytes: ArraySlice<UInt8>) -> Bool {
+  private func inspect(_ bytes: ArraySlice<UInt8>) -> Bool {
     switch stage {
     case .silent, .passed: return true
     case .replyToTLS:
       isWithoutTLS = bytes.first == UInt8(ascii: "N")
       stage = bytes.first == UInt8(ascii: "S") ? .passed : .requests(AuthenticationRequests())
       guard !isWithoutTLS, case .requests = stage else { return true }
-      return look(bytes)
+      return inspect(bytes)
     case .requests(var requests):
       refused = requests.read(bytes)
       stage = requests.isOver ? .passed : .requests(requests)

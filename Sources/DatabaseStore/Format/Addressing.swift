@@ -1,32 +1,32 @@
 import SealedStore
 package import SecretStores
 
-/// Finding the places of names, with the keys derived from the index key.
+/// Finding the shards of names, with the keys derived from the index key.
 extension DatabaseKeys {
   /// Returns the address of an item's row.
-  package func address(of key: StoreKey) -> RowAddress {
-    let name = EncodedKey(key)
+  package func address(of itemName: ItemName) -> RowAddress {
+    let name = EncodedName(itemName)
     return RowAddress(
-      namespace: hash(of: key.namespace), place: place(of: name),
+      namespace: hash(of: itemName.namespace), shard: shard(of: name),
       tag: RowTag(bytes: name.hash(key: index.tag)))
   }
 
   /// Returns the address of the lease on a name.
   ///
-  /// Its place is that of the name, or of the item for whose refreshes the name is: one statement
+  /// Its shard is that of the name, or of the item for whose refreshes the name is: one statement
   /// finds both in one shard.
-  package func leaseAddress(of key: StoreKey) -> LeaseAddress {
-    let name = EncodedKey(key)
-    let item = key.itemOfRefreshLock.map { EncodedKey($0) } ?? name
+  package func leaseAddress(of itemName: ItemName) -> LeaseAddress {
+    let name = EncodedName(itemName)
+    let item = itemName.itemOfRefreshLock.map { EncodedName($0) } ?? name
     return LeaseAddress(
-      place: place(of: item), tag: LeaseTag(bytes: name.hash(key: index.lease)))
+      shard: shard(of: item), tag: LeaseTag(bytes: name.hash(key: index.lease)))
   }
 
   /// Returns the hash that all rows of a namespace have.
   package func hash(of namespace: StoreNamespace) -> NamespaceHash {
     let known = lastNamespace.withLock { $0 }
     if let known, known.namespace == namespace { return known.hash }
-    let name = EncodedKey(namespace)
+    let name = EncodedName(namespace)
     let group = name.hash(0..<name.groupByteCount, key: index.group)
     let whole = name.hash(key: index.namespace)
     let hash = NamespaceHash(bytes: Bytes16(low: group.low, high: whole.low))
@@ -34,8 +34,8 @@ extension DatabaseKeys {
     return hash
   }
 
-  private func place(of name: EncodedKey) -> Place {
-    Place(Int16(truncatingIfNeeded: name.hash(key: index.place).low))
+  private func shard(of name: EncodedName) -> Shard {
+    Shard(Int16(truncatingIfNeeded: name.hash(key: index.shard).low))
   }
 }
 
@@ -45,16 +45,16 @@ struct HashedNamespace {
   let hash: NamespaceHash
 }
 
-/// The canonical bytes of a key or a namespace, and where their parts end.
-private struct EncodedKey {
+/// The canonical bytes of a name or a namespace, and where their parts end.
+private struct EncodedName {
   private let buffer: ByteBuffer
   /// The length of service and group.
   let groupByteCount: Int
 
-  init(_ key: StoreKey) {
-    buffer = ByteBuffer(byteCount: key.canonicalByteCount)
-    key.storeCanonical(in: buffer, at: 0)
-    groupByteCount = Self.groupByteCount(of: key.namespace)
+  init(_ name: ItemName) {
+    buffer = ByteBuffer(byteCount: name.canonicalByteCount)
+    name.storeCanonical(in: buffer, at: 0)
+    groupByteCount = Self.groupByteCount(of: name.namespace)
   }
 
   init(_ namespace: StoreNamespace) {

@@ -6,12 +6,12 @@ package enum ChangeLimits {
   ///
   /// - Throws: `valueTooLarge` above 1 MiB.
   static func check(
-    _ byteCount: Int, for key: StoreKey, database: String
+    _ byteCount: Int, for name: ItemName, database: String
   ) throws(StoreError) {
-    guard byteCount <= DatabaseFormat.largestValueByteCount else {
+    guard byteCount <= DatabaseFormat.maximumValueByteCount else {
       throw StoreError(
-        .valueTooLarge, store: database, reason: "the value for \(key) has \(byteCount) bytes",
-        remedy: "A value has at most \(DatabaseFormat.largestValueByteCount) bytes")
+        .valueTooLarge, store: database, reason: "the value for \(name) has \(byteCount) bytes",
+        remedy: "A value has at most \(DatabaseFormat.maximumValueByteCount) bytes")
     }
   }
 
@@ -22,27 +22,27 @@ package enum ChangeLimits {
   package static func check(
     _ changes: [StoreChange], database: String
   ) throws(StoreError) {
-    guard changes.count <= DatabaseFormat.largestChangeCount else {
+    guard changes.count <= DatabaseFormat.maximumChangeCount else {
       throw StoreError(
         .valueTooLarge, store: database, reason: "one change has \(changes.count) items",
-        remedy: "Make several changes of at most \(DatabaseFormat.largestChangeCount) items")
+        remedy: "Make several changes of at most \(DatabaseFormat.maximumChangeCount) items")
     }
     var total = 0
     for change in changes {
       switch change {
-      case .put(let value, for: let key):
-        try check(value.byteCount, for: key, database: database)
+      case .put(let value, for: let name):
+        try check(value.byteCount, for: name, database: database)
         total += SealedRow.byteCount(
-          keyByteCount: key.canonicalByteCount, valueByteCount: value.byteCount)
-      case .remove(let key):
-        total += SealedRow.byteCount(keyByteCount: key.canonicalByteCount, valueByteCount: 0)
+          nameByteCount: name.canonicalByteCount, valueByteCount: value.byteCount)
+      case .remove(let name):
+        total += SealedRow.byteCount(nameByteCount: name.canonicalByteCount, valueByteCount: 0)
       }
     }
-    guard total <= DatabaseFormat.largestChangeByteCount else {
+    guard total <= DatabaseFormat.maximumChangeByteCount else {
       throw StoreError(
         .valueTooLarge, store: database,
         reason: "one change takes \(total) bytes of sealed names and values",
-        remedy: "Make several changes of at most \(DatabaseFormat.largestChangeByteCount) bytes")
+        remedy: "Make several changes of at most \(DatabaseFormat.maximumChangeByteCount) bytes")
     }
   }
 }

@@ -4,11 +4,11 @@ package enum DatabaseFormat {
   package static let version: UInt16 = 2
 
   /// The largest value in bytes: 1 MiB.
-  package static let largestValueByteCount = 1 << 20
+  package static let maximumValueByteCount = 1 << 20
   /// The largest number of items in one change.
-  package static let largestChangeCount = 1000
+  package static let maximumChangeCount = 1000
   /// The most bytes of sealed names and values in one change: 16 MiB.
-  package static let largestChangeByteCount = 16 << 20
+  package static let maximumChangeByteCount = 16 << 20
   /// The number of rows that a reader asks for at once: with the longest names they have 12 MB, and
   /// an answer takes up to five times as much memory as its bytes.
   static let pageCount = 700

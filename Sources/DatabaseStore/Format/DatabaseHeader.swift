@@ -13,11 +13,11 @@ package struct DatabaseHeader: Equatable, Sendable {
   static let macByteCount = 32
 
   /// The length of a header of 16 slots of the largest size and 8 epochs; a longer one is not read.
-  static let largestByteCount =
+  static let maximumByteCount =
     slotsOffset
-    + KeySlot.largestCount
-    * (SlotHead.largestByteCount + SlotRecord.commitmentByteCount + SlotRecord.wrappedByteCount)
-    + SlotRecord.wrappedByteCount + EpochRecord.largestCount * EpochRecord.byteCount
+    + KeySlot.maximumCount
+    * (SlotHead.maximumByteCount + SlotRecord.commitmentByteCount + SlotRecord.wrappedByteCount)
+    + SlotRecord.wrappedByteCount + EpochRecord.maximumCount * EpochRecord.byteCount
     + checksumByteCount + macByteCount
 
   package let store: StoreIdentifier
@@ -54,14 +54,14 @@ package struct DatabaseHeader: Equatable, Sendable {
   init(_ bytes: [UInt8]) throws(Defect) {
     let buffer = ByteBuffer(bytes)
     let checked = bytes.count - Self.checksumByteCount - Self.macByteCount
-    guard checked >= Self.slotsOffset, bytes.count <= Self.largestByteCount,
+    guard checked >= Self.slotsOffset, bytes.count <= Self.maximumByteCount,
       Sodium.hash16(buffer, 0..<checked, key: nil) == Bytes16(buffer, at: checked)
     else { throw .damaged }
     let slotCount = Int(buffer.load(UInt16.self, at: 10))
     let epochCount = Int(buffer.load(UInt16.self, at: 12))
     guard buffer.load(UInt64.self, at: 0) == Self.magic,
       buffer.load(UInt16.self, at: 8) == DatabaseFormat.version, buffer.isZero(14..<16),
-      1...KeySlot.largestCount ~= slotCount, 1...EpochRecord.largestCount ~= epochCount,
+      1...KeySlot.maximumCount ~= slotCount, 1...EpochRecord.maximumCount ~= epochCount,
       let number = Int64(exactly: buffer.load(UInt64.self, at: 32)), number > 0
     else { throw .forged }
     store = StoreIdentifier(bytes: Bytes16(buffer, at: 16))

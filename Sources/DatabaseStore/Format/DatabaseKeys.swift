@@ -18,7 +18,7 @@ package final class DatabaseKeys: Sendable {
   let headerKey: KeyBytes
   let index: IndexKeys
   private let epochs: [Epoch: EpochKeys]
-  /// The namespace of the last key: most programs use few, and each takes two hashes.
+  /// The namespace of the last name: most programs use few, and each takes two hashes.
   let lastNamespace = Lock<HashedNamespace?>(nil)
 
   /// Fills the memory from the random keys.
@@ -42,8 +42,8 @@ package final class DatabaseKeys: Sendable {
     index = IndexKeys(from: indexKey, in: memory, at: 2 * size)
     var epochs: [Epoch: EpochKeys] = [:]
     for (position, dataKey) in dataKeys.enumerated() {
-      let place = (2 + IndexKeys.count + EpochKeys.count * position) * size
-      epochs[dataKey.epoch] = EpochKeys(from: dataKey.key, in: memory, at: place)
+      let offset = (2 + IndexKeys.count + EpochKeys.count * position) * size
+      epochs[dataKey.epoch] = EpochKeys(from: dataKey.key, in: memory, at: offset)
     }
     self.epochs = epochs
   }
@@ -73,7 +73,7 @@ struct IndexKeys: Sendable {
 
   let group: KeyBytes
   let namespace: KeyBytes
-  let place: KeyBytes
+  let shard: KeyBytes
   let tag: KeyBytes
   let lease: KeyBytes
 
@@ -83,7 +83,7 @@ struct IndexKeys: Sendable {
       Sodium.derive(UInt64(position) + 2, from: key, into: derived)
       return derived
     }
-    (group, namespace, place, tag, lease) = (keys[0], keys[1], keys[2], keys[3], keys[4])
+    (group, namespace, shard, tag, lease) = (keys[0], keys[1], keys[2], keys[3], keys[4])
   }
 }
 

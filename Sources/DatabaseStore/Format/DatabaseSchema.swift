@@ -54,7 +54,7 @@ package enum DatabaseSchema {
 
       CREATE TABLE \(names.schema).item (
         ns bytea NOT NULL,
-        place int2 NOT NULL,
+        shard int2 NOT NULL,
         tag bytea NOT NULL,
         version int8 NOT NULL,
         epoch int4 NOT NULL,
@@ -64,7 +64,7 @@ package enum DatabaseSchema {
         nonce bytea NOT NULL,
         name bytea NOT NULL,
         value bytea NOT NULL,
-        PRIMARY KEY (ns, place, tag)
+        PRIMARY KEY (ns, shard, tag)
       ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
       ALTER TABLE \(names.schema).item
         ALTER name SET STORAGE EXTERNAL,
@@ -73,11 +73,11 @@ package enum DatabaseSchema {
       CREATE INDEX item_gone ON \(names.schema).item (xid) WHERE gone;
 
       CREATE TABLE \(names.schema).lease (
-        place int2 NOT NULL,
+        shard int2 NOT NULL,
         tag bytea NOT NULL,
         holder bytea NOT NULL,
         until timestamptz NOT NULL,
-        PRIMARY KEY (place, tag)
+        PRIMARY KEY (shard, tag)
       ) WITH (fillfactor = 50);
 
       CREATE TABLE \(names.schema).horizon (

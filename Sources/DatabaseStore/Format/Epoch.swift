@@ -37,7 +37,7 @@ package struct EpochRecord: Equatable, Sendable {
   static let byteCount = 80
   static let wrappedByteCount = 72
   /// The largest number of epochs in a header.
-  package static let largestCount = 8
+  package static let maximumCount = 8
 
   package let epoch: Epoch
   package var state: State

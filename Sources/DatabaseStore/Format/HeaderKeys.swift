@@ -116,7 +116,7 @@ extension DatabaseHeader {
   package mutating func addEpoch(
     storeKey: KeyBytes, of database: String, random: any RandomSource
   ) throws(StoreError) {
-    guard epochs.count < EpochRecord.largestCount, let next = epochs.last?.epoch.next else {
+    guard epochs.count < EpochRecord.maximumCount, let next = epochs.last?.epoch.next else {
       throw StoreError(
         .invalidKey, store: database,
         reason: "the header has \(epochs.count) data keys, and cannot have another one",

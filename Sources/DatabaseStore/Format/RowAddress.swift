@@ -6,18 +6,18 @@ package struct RowAddress: Hashable, Sendable {
   static let byteCount = 34
 
   package let namespace: NamespaceHash
-  package let place: Place
+  package let shard: Shard
   package let tag: RowTag
 
-  package init(namespace: NamespaceHash, place: Place, tag: RowTag) {
+  package init(namespace: NamespaceHash, shard: Shard, tag: RowTag) {
     self.namespace = namespace
-    self.place = place
+    self.shard = shard
     self.tag = tag
   }
 
   /// The address before all others that a row has.
   static let first = RowAddress(
-    namespace: NamespaceHash(bytes: Bytes16(low: 0, high: 0)), place: Place(.min),
+    namespace: NamespaceHash(bytes: Bytes16(low: 0, high: 0)), shard: Shard(.min),
     tag: RowTag(bytes: Bytes16(low: 0, high: 0)))
 
   /// Hashes a part of the tag alone, which is a hash with a key itself.
@@ -25,20 +25,20 @@ package struct RowAddress: Hashable, Sendable {
     hasher.combine(tag.bytes.low)
   }
 
-  /// Writes `namespace 16 ‖ place 2 ‖ tag 16`.
+  /// Writes `namespace 16 ‖ shard 2 ‖ tag 16`.
   func store(in buffer: ByteBuffer, at offset: Int) {
     namespace.bytes.store(in: buffer, at: offset)
-    buffer.store(place.number, at: offset + 16)
+    buffer.store(shard.number, at: offset + 16)
     tag.bytes.store(in: buffer, at: offset + 18)
   }
 }
 
 /// The order of a list, which is that of the primary key: PostgreSQL compares bytes without a sign,
-/// and `place` with one.
+/// and `shard` with one.
 extension RowAddress: Comparable {
   package static func < (left: RowAddress, right: RowAddress) -> Bool {
     if left.namespace != right.namespace { return left.namespace < right.namespace }
-    if left.place != right.place { return left.place.number < right.place.number }
+    if left.shard != right.shard { return left.shard.number < right.shard.number }
     return left.tag.bytes.precedes(right.tag.bytes)
   }
 }
@@ -58,7 +58,7 @@ extension Bytes16 {
 
 /// Where the lease of a name lies: the primary key of the table `lease`.
 package struct LeaseAddress: Hashable, Sendable {
-  package let place: Place
+  package let shard: Shard
   package let tag: LeaseTag
 }
 
@@ -75,7 +75,7 @@ package struct NamespaceHash: Hashable, Sendable {
 }
 
 /// Sixteen bits that say where an item may live, for partitions and shards.
-package struct Place: Hashable, Sendable {
+package struct Shard: Hashable, Sendable {
   package let number: Int16
 
   package init(_ number: Int16) {
@@ -83,7 +83,7 @@ package struct Place: Hashable, Sendable {
   }
 }
 
-/// A keyed hash of an item's key.
+/// A keyed hash of an item's name.
 package struct RowTag: Hashable, Sendable {
   package let bytes: Bytes16
 

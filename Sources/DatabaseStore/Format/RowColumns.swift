@@ -5,7 +5,7 @@ import SecretStores
 extension RowFields {
   /// Reads the columns that a server returned; `nil` when no writer makes a column of that length.
   package init?(
-    namespace: [UInt8], place: Int16, tag: [UInt8], version: Int64, epoch: Int32, isGone: Bool,
+    namespace: [UInt8], shard: Int16, tag: [UInt8], version: Int64, epoch: Int32, isGone: Bool,
     write: [UInt8]
   ) {
     guard let namespace = Bytes16(bytes: namespace), let tag = Bytes16(bytes: tag),
@@ -13,7 +13,7 @@ extension RowFields {
     else { return nil }
     self.init(
       address: RowAddress(
-        namespace: NamespaceHash(bytes: namespace), place: Place(place), tag: RowTag(bytes: tag)),
+        namespace: NamespaceHash(bytes: namespace), shard: Shard(shard), tag: RowTag(bytes: tag)),
       version: version, epoch: epoch, isGone: isGone, write: WriteIdentifier(bytes: write))
   }
 }

@@ -14,22 +14,22 @@ package struct RowOpener: Sendable {
     self.database = database
   }
 
-  /// Opens the value of a row that was read for a key.
+  /// Opens the value of a row that was read for a name.
   ///
   /// The name is not opened: the sealing of the value binds the address, which is computed from the
-  /// key, not taken from the server.
+  /// name, not taken from the server.
   ///
   /// - Parameters:
   ///   - row: A row with its value.
-  ///   - key: The key that the caller asked for.
+  ///   - name: The name that the caller asked for.
   /// - Returns: The value, in memory that is wiped; `nil` when the row is a removal.
   /// - Throws: `keyMissing` when the header that was opened does not have the row's epoch;
-  ///   `corrupt` when the row was not sealed for this key and these columns.
+  ///   `corrupt` when the row was not sealed for this name and these columns.
   package func value(
-    of row: SealedRow, for key: StoreKey
+    of row: SealedRow, for name: ItemName
   ) throws(StoreError) -> SecretBytes? {
-    guard keys.address(of: key) == row.fields.address else { throw corrupt(key) }
-    return try value(of: row, addressedBy: key)
+    guard keys.address(of: name) == row.fields.address else { throw corrupt(name) }
+    return try value(of: row, addressedBy: name)
   }
 
   /// Opens the name of a row.
@@ -37,61 +37,61 @@ package struct RowOpener: Sendable {
   /// - Parameters:
   ///   - row: A row with its name.
   ///   - reader: A reader that is used for many names.
-  /// - Returns: The key of the row's item.
+  /// - Returns: The name of the row's item.
   /// - Throws: `keyMissing` when the header that was opened does not have the row's epoch;
   ///   `corrupt` when the row was not sealed for its columns, or its name belongs to another
   ///   address.
-  package func key(
-    of row: SealedRow, by reader: inout CanonicalKeyReader
-  ) throws(StoreError) -> StoreKey {
+  package func name(
+    of row: SealedRow, by reader: inout CanonicalNameReader
+  ) throws(StoreError) -> ItemName {
     guard let sealed = row.name else { preconditionFailure("a row with its name") }
     let keys = try epochKeys(of: row)
     guard Padding.isPossibleName(sealed.count - Sodium.tagByteCount),
-      sealed.count <= Self.largestNameByteCount,
+      sealed.count <= Self.maximumNameByteCount,
       let text = open(sealed, of: row, with: keys.name)
     else { throw corrupt(nil) }
-    let byteCount = StoreKey.canonicalByteCount(in: text, 0..<text.byteCount)
+    let byteCount = ItemName.canonicalByteCount(in: text, 0..<text.byteCount)
     guard Padding.paddedByteCount(forName: byteCount) == text.byteCount,
       text.isZero(byteCount..<text.byteCount),
-      let key = reader.key(in: text, 0..<byteCount),
-      self.keys.address(of: key) == row.fields.address
+      let name = reader.name(in: text, 0..<byteCount),
+      self.keys.address(of: name) == row.fields.address
     else { throw corrupt(nil) }
-    return key
+    return name
   }
 
   /// Opens name and value of a row.
   ///
-  /// - Throws: As ``key(of:by:)`` and ``value(of:for:)``.
+  /// - Throws: As ``name(of:by:)`` and ``value(of:for:)``.
   package func item(
-    of row: SealedRow, by reader: inout CanonicalKeyReader
-  ) throws(StoreError) -> (key: StoreKey, value: SecretBytes?) {
-    let key = try key(of: row, by: &reader)
-    return (key, try value(of: row, addressedBy: key))
+    of row: SealedRow, by reader: inout CanonicalNameReader
+  ) throws(StoreError) -> (name: ItemName, value: SecretBytes?) {
+    let name = try name(of: row, by: &reader)
+    return (name, try value(of: row, addressedBy: name))
   }
 
-  static let largestNameByteCount =
-    Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
-  static let largestValueByteCount =
+  static let maximumNameByteCount =
+    Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.maximumByteCount))
+  static let maximumValueByteCount =
     Sodium.tagByteCount
-    + Padding.paddedByteCount(for: 4 + DatabaseFormat.largestValueByteCount)
+    + Padding.paddedByteCount(for: 4 + DatabaseFormat.maximumValueByteCount)
 
-  /// Opens the value of a row whose address was computed from the key.
+  /// Opens the value of a row whose address was computed from the name.
   ///
   /// - Throws: As ``value(of:for:)``.
   func value(
-    of row: SealedRow, addressedBy key: StoreKey
+    of row: SealedRow, addressedBy name: ItemName
   ) throws(StoreError) -> SecretBytes? {
     guard let sealed = row.value else { preconditionFailure("a row with its value") }
     let keys = try epochKeys(of: row)
     guard Padding.isPossible(sealed.count - Sodium.tagByteCount),
-      sealed.count <= Self.largestValueByteCount,
+      sealed.count <= Self.maximumValueByteCount,
       let text = open(sealed, of: row, with: keys.value)
-    else { throw corrupt(key) }
+    else { throw corrupt(name) }
     let byteCount = Int(text.load(UInt32.self, at: 0))
-    guard byteCount <= (row.fields.isGone ? 0 : DatabaseFormat.largestValueByteCount),
+    guard byteCount <= (row.fields.isGone ? 0 : DatabaseFormat.maximumValueByteCount),
       Padding.paddedByteCount(for: 4 + byteCount) == text.byteCount,
       text.isZero(4 + byteCount..<text.byteCount)
-    else { throw corrupt(key) }
+    else { throw corrupt(name) }
     return row.fields.isGone ? nil : SecretBytes(in: text, 4..<4 + byteCount)
   }
 
@@ -122,13 +122,13 @@ package struct RowOpener: Sendable {
     return isOpen ? text : nil
   }
 
-  private func corrupt(_ key: StoreKey?) -> StoreError { Self.corrupt(key, in: database) }
+  private func corrupt(_ name: ItemName?) -> StoreError { Self.corrupt(name, in: database) }
 
   /// Returns the error for a row that no writer made.
-  static func corrupt(_ key: StoreKey?, in database: String) -> StoreError {
+  static func corrupt(_ name: ItemName?, in database: String) -> StoreError {
     StoreError(
       .corrupt, store: database,
-      reason: key.map { "the row of \($0) does not open" } ?? "the row of an item does not open",
+      reason: name.map { "the row of \($0) does not open" } ?? "the row of an item does not open",
       remedy: "Someone without the keys changed it or put another one in its place: "
         + "put it back from a backup, and find out who can write to the database")
   }

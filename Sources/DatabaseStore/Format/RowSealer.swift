@@ -37,29 +37,29 @@ package struct RowSealer {
   ///
   /// - Parameters:
   ///   - value: The value; `nil` for a removal.
-  ///   - key: The item's key.
+  ///   - itemName: The item's name.
   ///   - version: The item's new version.
   ///   - write: The identifier of the change that made the item as it is, if it is not this one.
   /// - Returns: The row, sealed with the written epoch.
   /// - Throws: `valueTooLarge` above 1 MiB.
   package func seal(
-    _ value: SecretBytes?, for key: StoreKey, version: Int64, write: WriteIdentifier? = nil
+    _ value: SecretBytes?, for itemName: ItemName, version: Int64, write: WriteIdentifier? = nil
   ) throws(StoreError) -> SealedRow {
     let valueByteCount = value?.byteCount ?? 0
-    try ChangeLimits.check(valueByteCount, for: key, database: database)
+    try ChangeLimits.check(valueByteCount, for: itemName, database: database)
     let fields = RowFields(
-      address: keys.address(of: key), version: version, epoch: keys.written,
+      address: keys.address(of: itemName), version: version, epoch: keys.written,
       isGone: value == nil, write: write ?? self.write)
     let associatedData = fields.associatedData(for: keys.store)
 
     let name = Sodium.nonceByteCount
-    let paddedName = Padding.paddedByteCount(forName: key.canonicalByteCount)
+    let paddedName = Padding.paddedByteCount(forName: itemName.canonicalByteCount)
     let valueStart = name + paddedName + Sodium.tagByteCount
     let paddedValue = Padding.paddedByteCount(for: 4 + valueByteCount)
     let buffer = ByteBuffer(
       byteCount: valueStart + paddedValue + Sodium.tagByteCount, isSecret: true)
     nonces.next(into: buffer, at: 0)
-    key.storeCanonical(in: buffer, at: name)
+    itemName.storeCanonical(in: buffer, at: name)
     buffer.store(UInt32(valueByteCount), at: valueStart)
     if let value { buffer.copy(value, to: valueStart + 4) }
     Sodium.seal(

@@ -26,7 +26,7 @@ package struct RowFields: Hashable, Sendable {
 
   /// Returns what both sealings bind.
   ///
-  /// `SSNTDBI1 ‖ store id 16 ‖ namespace 16 ‖ place 2 ‖ tag 16 ‖ version 8 ‖ epoch 4 ‖ gone 1 ‖
+  /// `SSNTDBI1 ‖ store id 16 ‖ namespace 16 ‖ shard 2 ‖ tag 16 ‖ version 8 ‖ epoch 4 ‖ gone 1 ‖
   /// write id 16`.
   func associatedData(for store: StoreIdentifier) -> ByteBuffer {
     let buffer = ByteBuffer(byteCount: Self.associatedDataByteCount)
@@ -55,7 +55,7 @@ package struct SealedRow: Hashable, Sendable {
   package var fields: RowFields
   /// The nonce of both sealings.
   package var nonce: [UInt8]
-  /// The sealed canonical key; `nil` when it was not read.
+  /// The sealed canonical name; `nil` when it was not read.
   package var name: [UInt8]?
   /// The sealed value; `nil` when it was not read.
   package var value: [UInt8]?
@@ -68,8 +68,8 @@ package struct SealedRow: Hashable, Sendable {
   }
 
   /// The length of sealed name and value together.
-  static func byteCount(keyByteCount: Int, valueByteCount: Int) -> Int {
-    2 * Sodium.tagByteCount + Padding.paddedByteCount(forName: keyByteCount)
+  static func byteCount(nameByteCount: Int, valueByteCount: Int) -> Int {
+    2 * Sodium.tagByteCount + Padding.paddedByteCount(forName: nameByteCount)
       + Padding.paddedByteCount(for: 4 + valueByteCount)
   }
 }

@@ -4,7 +4,7 @@ package import SecretStores
 ///
 /// It changes nothing. What it may not look at is an error of that question alone.
 package final class DatabaseInspector {
-  package let place: DatabasePlace
+  package let location: DatabaseLocation
   private let connection: DatabaseConnection
   private let database: Database
   /// The name of the schema, and the same in quotes.
@@ -14,16 +14,16 @@ package final class DatabaseInspector {
   ///
   /// - Throws: As opening a store does before it looks for one.
   package init(_ address: String, _ options: SealedDatabaseStore.Options) throws(StoreError) {
-    place = try DatabasePlace(address, options)
+    location = try DatabaseLocation(address, options)
     schema = options.schema
-    connection = try place.connect(until: .now + options.operationTimeout)
+    connection = try location.connect(until: .now + options.operationTimeout)
     do throws(DatabaseFailure) {
       quotedSchema = try connection.quoted(schema)
     } catch {
-      throw error.storeError(.read, store: place.name)
+      throw error.storeError(.read, store: location.name)
     }
     database = Database(
-      named: place.name, StoreStatements(schema: quotedSchema), place.opening, options)
+      named: location.name, StoreStatements(schema: quotedSchema), location.opening, options)
   }
 
   deinit {
@@ -176,7 +176,7 @@ package final class DatabaseInspector {
     let part = rowByteCount > readByteCount ? max(1, whole * readByteCount / rowByteCount) : whole
     var sample = StatementParameters()
     sample.append(part)
-    sample.append(Int64(TableContents.largestRemovalCount))
+    sample.append(Int64(TableContents.maximumRemovalCount))
     let counts = try ask(
       """
       SELECT pg_catalog.count(*) FILTER (WHERE NOT gone),
@@ -211,7 +211,7 @@ package final class DatabaseInspector {
       return try connection.run(
         DatabaseStatement(name: nil, text: text), parameters, as: .read, until: database.deadline)
     } catch {
-      throw error.storeError(.read, store: place.name)
+      throw error.storeError(.read, store: location.name)
     }
   }
 }
@@ -258,7 +258,7 @@ package struct OpenTransaction: Sendable {
 /// What is in a store's table.
 package struct TableContents: Sendable {
   /// More removed items than these are not counted.
-  package static let largestRemovalCount = 100_000
+  package static let maximumRemovalCount = 100_000
 
   package let itemCount: Int
   /// Whether items were counted in a part of the table only.

@@ -32,7 +32,7 @@ struct ChangePoll {
   /// The rows that were changed; `nil` when they are not known, or too many.
   let rows: [SealedRow]?
 
-  private static let largestCount = DatabaseFormat.pageCount
+  private static let maximumCount = DatabaseFormat.pageCount
 
   static func statement(_ schema: String) -> DatabaseStatement {
     let read = ReadColumns(of: "i.")
@@ -43,7 +43,7 @@ struct ChangePoll {
           SELECT pg_catalog.pg_snapshot_xmin(s) AS top, pg_catalog.pg_snapshot_xmax(s) AS next
           FROM pg_catalog.pg_current_snapshot() AS s
         )
-        SELECT \(read.ns), i.place, \(read.tag), i.version, i.epoch, i.gone, \(read.write),
+        SELECT \(read.ns), i.shard, \(read.tag), i.version, i.epoch, i.gone, \(read.write),
           \(read.nonce), \(read.name),
           t.top, t.next, h.swept, c.system_identifier,
           \(SQL.epoch(of: "pg_catalog.pg_postmaster_start_time()", in: 1_000_000)),
@@ -52,10 +52,10 @@ struct ChangePoll {
         LEFT JOIN (
           SELECT * FROM \(schema).item
           WHERE xid \(SQL.isAtLeast) $1 AND xid \(SQL.isBelow) (SELECT top FROM t)
-          ORDER BY xid LIMIT \(largestCount + 1)
+          ORDER BY xid LIMIT \(maximumCount + 1)
         ) i ON true
         ORDER BY i.xid
-        """, rowsByteCount: (largestCount + 1) * (ReadColumns.largestNamedRowByteCount + 80))
+        """, rowsByteCount: (maximumCount + 1) * (ReadColumns.maximumNamedRowByteCount + 80))
   }
 
   /// Looks for changes.
@@ -85,7 +85,7 @@ struct ChangePoll {
     cursor = Cursor(
       transaction: top, system: system, startTime: startTime, table: table, swept: swept)
     isBehind = top < next
-    guard let last, cursor.continues(last), answer.rowCount <= Self.largestCount else {
+    guard let last, cursor.continues(last), answer.rowCount <= Self.maximumCount else {
       rows = nil
       return
     }

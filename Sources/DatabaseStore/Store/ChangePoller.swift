@@ -26,8 +26,8 @@ final class ChangePoller: Sendable {
   }
 
   /// The shortest time from one look to the next.
-  private static let shortestPause = Duration.milliseconds(20)
-  private static let longestPause = Duration.seconds(1)
+  private static let minimumPause = Duration.milliseconds(20)
+  private static let maximumPause = Duration.seconds(1)
 
   init(_ database: Database, _ keys: StoreKeys, _ environment: DatabaseEnvironment) {
     hidingLimit = environment.hidingLimit
@@ -38,8 +38,8 @@ final class ChangePoller: Sendable {
   }
 
   /// Returns a stream of the changes from now on.
-  func stream(of keys: Set<StoreKey>? = nil) -> AsyncStream<StoreEvent> {
-    let stream = observers.stream(of: keys)
+  func stream(of names: Set<ItemName>? = nil) -> AsyncStream<StoreEvent> {
+    let stream = observers.stream(of: names)
     start { _ in }
     return stream
   }
@@ -76,7 +76,7 @@ final class ChangePoller: Sendable {
   private struct Progress {
     var connection: DatabaseConnection?
     var cursor: ChangePoll.Cursor?
-    var pause = ChangePoller.longestPause
+    var pause = ChangePoller.maximumPause
     var failurePause = OpeningPause()
     /// Since when there have been transactions that may hide changes.
     var hiddenSince: ContinuousClock.Instant?
@@ -89,7 +89,7 @@ final class ChangePoller: Sendable {
       let start = ContinuousClock.now
       do throws(DatabaseFailure) {
         try work(&progress)
-        Self.sleep(until: start + Self.shortestPause)
+        Self.sleep(until: start + Self.minimumPause)
       } catch {
         progress.connection?.close()
         progress.connection = nil
@@ -120,21 +120,21 @@ final class ChangePoller: Sendable {
       defer { (state.hasNews, state.mustResynchronize) = (false, false) }
       return (state.hasNews, state.mustResynchronize)
     }
-    if mustResynchronize { observers.tell(.resynchronize) }
+    if mustResynchronize { observers.report(.resynchronize) }
     if hasNews {
-      progress.pause = Self.shortestPause
-      try tell(on: connection)
+      progress.pause = Self.minimumPause
+      try report(on: connection)
     }
     if observers.isEmpty {
       // The next listener begins with the first look after this.
       progress.cursor = nil
       progress.pause = .seconds(60)
     } else {
-      try look(&progress, on: connection)
+      try check(&progress, on: connection)
     }
     let wasNotified = try connection.waitForNotification(
       or: waker.descriptor, until: .now + progress.pause)
-    if wasNotified { progress.pause = Self.shortestPause }
+    if wasNotified { progress.pause = Self.minimumPause }
   }
 
   private func connect() throws(DatabaseFailure) -> DatabaseConnection {
@@ -146,7 +146,7 @@ final class ChangePoller: Sendable {
     return connection
   }
 
-  private func tell(on connection: DatabaseConnection) throws(DatabaseFailure) {
+  private func report(on connection: DatabaseConnection) throws(DatabaseFailure) {
     var parameters = StatementParameters()
     parameters.append(channel)
     _ = try connection.run(
@@ -154,22 +154,22 @@ final class ChangePoller: Sendable {
       as: .read, until: database.deadline)
   }
 
-  private func look(
+  private func check(
     _ progress: inout Progress, on connection: DatabaseConnection
   ) throws(DatabaseFailure) {
     let poll = try ChangePoll(
       since: progress.cursor, statement, on: connection, until: database.deadline)
     guard let poll, let keys = names(of: poll) else {
-      observers.tell(.resynchronize)
+      observers.report(.resynchronize)
       progress.cursor = poll?.cursor
-      progress.pause = Self.longestPause
+      progress.pause = Self.maximumPause
       return
     }
-    if !keys.isEmpty { observers.tell(.changed(keys)) }
+    if !keys.isEmpty { observers.report(.changed(keys)) }
     let isStanding = progress.cursor == poll.cursor && poll.isBehind
     progress.cursor = poll.cursor
     progress.pause =
-      poll.isBehind ? min(progress.pause * 2, Self.longestPause) : Self.longestPause
+      poll.isBehind ? min(progress.pause * 2, Self.maximumPause) : Self.maximumPause
     guard isStanding else {
       progress.hiddenSince = nil
       return
@@ -177,22 +177,22 @@ final class ChangePoller: Sendable {
     let since = progress.hiddenSince ?? .now
     progress.hiddenSince = since
     if since + hidingLimit < .now {
-      observers.tell(.resynchronize)
-      database.tell(.delayedChanges)
+      observers.report(.resynchronize)
+      database.report(.delayedChanges)
       progress.hiddenSince = .now
     }
   }
 
   /// Opens the names of the rows that were changed; `nil` when that is not possible.
-  private func names(of poll: ChangePoll) -> Set<StoreKey>? {
+  private func names(of poll: ChangePoll) -> Set<ItemName>? {
     guard let rows = poll.rows else { return nil }
     do throws(StoreError) {
-      var reader = CanonicalKeyReader()
-      var names: Set<StoreKey> = []
+      var reader = CanonicalNameReader()
+      var names: Set<ItemName> = []
       for row in rows {
         let name = try keys.renewing(until: database.deadline) { () throws(StoreError) in
           try keys.use { keys throws(StoreError) in
-            try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
+            try RowOpener(keys: keys, of: database.name).name(of: row, by: &reader)
           }
         }
         names.insert(name)
@@ -213,7 +213,7 @@ extension SealedDatabaseStore {
   public func changes() -> AsyncStream<StoreEvent> { poller.stream() }
 
   /// Returns a stream of the changes of some names from now on, whichever machine makes them.
-  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    poller.stream(of: keys)
+  public func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
+    poller.stream(of: names)
   }
 }

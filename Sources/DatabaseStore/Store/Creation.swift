@@ -28,23 +28,23 @@ extension SealedDatabaseStore {
     at address: String, key: some KeySource, options: Options = Options(),
     environment: DatabaseEnvironment
   ) throws(StoreError) -> SealedDatabaseStore {
-    let place = try DatabasePlace(address, options)
+    let location = try DatabaseLocation(address, options)
     try checkName(options.schema)
     // Before anything is made: the source may ask a person, fail or take long.
     let slot = try key.makeSlot()
     let header = try DatabaseHeader.make(for: slot, random: environment.random).row
     let deadline = ContinuousClock.now + options.operationTimeout
-    let connection = try place.connect(until: deadline)
+    let connection = try location.connect(until: deadline)
     do throws(DatabaseFailure) {
       defer { connection.close() }
       try makeSchema(options.schema, header, on: connection, until: deadline)
     } catch {
       if case .server(let state) = error, [.duplicateSchema, .duplicateObject].contains(state) {
         throw StoreError(
-          .alreadyExists, store: place.name, reason: "there is a schema of that name already",
+          .alreadyExists, store: location.name, reason: "there is a schema of that name already",
           remedy: "Open the store in it, or choose another name", underlying: state)
       }
-      throw error.storeError(.write, store: place.name)
+      throw error.storeError(.write, store: location.name)
     }
     return try open(
       address, key: NewSlotKey(slot: slot), options: options, environment: environment)

@@ -13,7 +13,7 @@ final class Database: Sendable {
   private let pool: ConnectionPool
   private let renewalPool: ConnectionPool
   private let onNotice: (@Sendable (DatabaseNotice) -> Void)?
-  private let toldNotices = Mutex<Set<DatabaseNotice>>([])
+  private let reportedNotices = Mutex<Set<DatabaseNotice>>([])
 
   init(
     named name: String, _ statements: StoreStatements, _ opening: ConnectionOpening,
@@ -23,8 +23,8 @@ final class Database: Sendable {
     self.statements = statements
     self.opening = opening
     timeout = options.operationTimeout
-    pool = ConnectionPool(opening, largestCount: options.largestConnectionCount)
-    renewalPool = ConnectionPool(opening, largestCount: 1)
+    pool = ConnectionPool(opening, maximumCount: options.maximumConnectionCount)
+    renewalPool = ConnectionPool(opening, maximumCount: 1)
     onNotice = options.onNotice
   }
 
@@ -139,12 +139,12 @@ final class Database: Sendable {
   func note(_ connection: DatabaseConnection) {
     guard connection.isNew else { return }
     connection.isNew = false
-    for notice in connection.server.settings.notices { tell(notice) }
+    for notice in connection.server.settings.notices { report(notice) }
   }
 
   /// Passes a notice on, once.
-  func tell(_ notice: DatabaseNotice) {
-    guard toldNotices.withLock({ $0.insert(notice).inserted }) else { return }
+  func report(_ notice: DatabaseNotice) {
+    guard reportedNotices.withLock({ $0.insert(notice).inserted }) else { return }
     onNotice?(notice)
     StoreReport.report(.notice(store: name, "\(notice)"))
   }

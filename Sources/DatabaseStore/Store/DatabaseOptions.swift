@@ -17,7 +17,7 @@ extension SealedDatabaseStore {
     ///
     /// One more is used while there are streams of changes, or changes are made, and another one
     /// while exclusive access lasts longer than ten seconds.
-    public var largestConnectionCount: Int
+    public var maximumConnectionCount: Int
     /// The longest time that an operation may take.
     ///
     /// Exclusive access is waited for as long as its caller allows.
@@ -33,14 +33,14 @@ extension SealedDatabaseStore {
       schema: String = "session_tools",
       password: (@Sendable () throws(StoreError) -> SecretBytes?)? = nil,
       allowsPlaintext: Bool = false, preparesStatements: Bool = true,
-      largestConnectionCount: Int = 4, operationTimeout: Duration = .seconds(5),
+      maximumConnectionCount: Int = 4, operationTimeout: Duration = .seconds(5),
       onNotice: (@Sendable (DatabaseNotice) -> Void)? = nil
     ) {
       self.schema = schema
       self.password = password
       self.allowsPlaintext = allowsPlaintext
       self.preparesStatements = preparesStatements
-      self.largestConnectionCount = largestConnectionCount
+      self.maximumConnectionCount = maximumConnectionCount
       self.operationTimeout = operationTimeout
       self.onNotice = onNotice
     }

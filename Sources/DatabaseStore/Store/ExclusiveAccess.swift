@@ -14,12 +14,12 @@ extension SealedDatabaseStore {
   /// - Throws: `locked`, `timedOut`, an error of the connection as for ``value(for:)``, or what the
   ///   closure throws.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     let deadline = ContinuousClock.now + timeout
-    let lease = try lease(on: key)
-    try names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
+    let lease = try lease(on: name)
+    try nameLocks.lock(name, timeout: timeout)
+    defer { nameLocks.unlock(name) }
     var pause = RetryPause()
     while try !leases.take(lease, until: database.deadline) {
       guard pause.wait(until: deadline) else { throw isHeld }
@@ -35,9 +35,9 @@ extension SealedDatabaseStore {
   ///
   /// - Throws: As the blocking method, or `cancelled` when the task was cancelled while it waited.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await withLease(on: key, timeout: timeout) { lease, deadline throws(StoreError) in
+    try await withLease(on: name, timeout: timeout) { lease, deadline throws(StoreError) in
       try self.leases.take(lease, until: deadline) ? () : nil
     } _: {
       try await body()
@@ -49,14 +49,14 @@ extension SealedDatabaseStore {
   /// `take` asks for the lease once, and gives it back before it throws; it returns `nil` when
   /// someone else holds the lease.
   private func withLease<Read: Sendable, Result>(
-    on key: StoreKey, timeout: Duration,
+    on name: ItemName, timeout: Duration,
     taking take: @Sendable @escaping (Lease, ContinuousClock.Instant) throws(StoreError) -> Read?,
     _ body: (Read) async throws -> Result
   ) async throws -> Result {
     let deadline = ContinuousClock.now + timeout
-    let lease = try lease(on: key)
-    try await names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
+    let lease = try lease(on: name)
+    try await nameLocks.lock(name, timeout: timeout)
+    defer { nameLocks.unlock(name) }
     let read = try await wait(for: lease, until: deadline, take)
     do {
       let result = try await Lease.$all.withValue(Lease.all + [lease]) { try await body(read) }
@@ -95,8 +95,8 @@ extension SealedDatabaseStore {
     await leaseQueues.blocking { self.leases.release(lease, until: deadline) }
   }
 
-  private func lease(on key: StoreKey) throws(StoreError) -> Lease {
-    let address = try keys.use { $0.leaseAddress(of: key) }
+  private func lease(on name: ItemName) throws(StoreError) -> Lease {
+    let address = try keys.use { $0.leaseAddress(of: name) }
     return Lease(
       store: keys.store, address: address, holder: environment.random.bytes16().bytes)
   }
@@ -123,10 +123,10 @@ extension SealedDatabaseStore: LeasingStore {
   ///
   /// - Throws: As without the item, and as ``asyncValue(for:)``.
   package func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, reading item: StoreKey,
+    to name: ItemName, timeout: Duration, reading item: ItemName,
     _ body: (SecretBytes?) async throws -> Result
   ) async throws -> Result {
-    try await withLease(on: key, timeout: timeout) { lease, deadline throws(StoreError) in
+    try await withLease(on: name, timeout: timeout) { lease, deadline throws(StoreError) in
       try self.take(lease, reading: item, until: deadline)
     } _: { found in
       try await body(found.value)
@@ -141,7 +141,7 @@ extension SealedDatabaseStore: LeasingStore {
 
   /// Asks for a lease once, and reads an item; returns `nil` when someone else holds the lease.
   private func take(
-    _ lease: Lease, reading item: StoreKey, until deadline: ContinuousClock.Instant
+    _ lease: Lease, reading item: ItemName, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> ReadUnderLease? {
     let address = try keys.use { $0.address(of: item) }
     let known = versions[address]
@@ -158,17 +158,17 @@ extension SealedDatabaseStore: LeasingStore {
 
   /// Opens the row of an item that came with a lease.
   private func stored(
-    _ key: StoreKey, in answer: DatabaseAnswer, at address: RowAddress,
+    _ name: ItemName, in answer: DatabaseAnswer, at address: RowAddress,
     since known: SeenVersions.Seen?, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> StoredItem? {
     // It may have been added after the statement began.
-    guard answer.isPresent(0, 1) else { return try stored(key, until: deadline) }
-    let row = try row(of: key, .value, in: answer, from: 1, at: address, since: known)
+    guard answer.isPresent(0, 1) else { return try stored(name, until: deadline) }
+    let row = try row(of: name, .value, in: answer, from: 1, at: address, since: known)
     do throws(StoreError) {
-      return try opened(row, of: key)
+      return try opened(row, of: name)
     } catch let error where error.code == .keyMissing {
       // This reads the newer header, too.
-      return try stored(key, until: deadline)
+      return try stored(name, until: deadline)
     }
   }
 

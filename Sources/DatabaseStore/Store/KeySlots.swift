@@ -39,8 +39,8 @@ extension SealedDatabaseStore {
   private static func header(
     at address: String, _ options: Options
   ) throws(StoreError) -> DatabaseHeader {
-    let place = try DatabasePlace(address, options)
-    let (database, _) = try place.database(options, until: .now + options.operationTimeout)
+    let location = try DatabaseLocation(address, options)
+    let (database, _) = try location.database(options, until: .now + options.operationTimeout)
     return try database.header(until: database.deadline).header
   }
 

@@ -94,7 +94,7 @@ final class LeaseKeeper: Sendable {
 
   private static func parameters(_ lease: Lease) -> StatementParameters {
     var parameters = StatementParameters()
-    parameters.append(lease.address.place.number)
+    parameters.append(lease.address.shard.number)
     parameters.append(lease.address.tag.bytes)
     parameters.append(lease.holder)
     return parameters

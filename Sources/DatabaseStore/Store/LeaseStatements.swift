@@ -24,7 +24,7 @@ struct LeaseStatements: Sendable {
       name: "take", text: "WITH \(Self.taken(schema)) SELECT \(Self.isHeld)")
     takeReading = DatabaseStatement(
       name: "take_reading", text: Self.takeReading(schema),
-      rowsByteCount: RowOpener.largestValueByteCount)
+      rowsByteCount: RowOpener.maximumValueByteCount)
     renew = DatabaseStatement(name: "renew", text: Self.renew(schema))
     release = DatabaseStatement(name: "release", text: Self.release(schema))
   }
@@ -32,7 +32,7 @@ struct LeaseStatements: Sendable {
   /// The lease `t` of one name, as it is after someone asked for it; no row while another one
   /// holds it.
   ///
-  /// `$1` to `$3`: place, tag and holder. `$4`: how long it lasts. While the last holder gives it
+  /// `$1` to `$3`: shard, tag and holder. `$4`: how long it lasts. While the last holder gives it
   /// back, this waits.
   ///
   /// A lease that lasts longer than a new one was made when the server's clock was ahead. It is
@@ -40,8 +40,8 @@ struct LeaseStatements: Sendable {
   private static func taken(_ schema: String) -> String {
     """
     t AS (
-      INSERT INTO \(schema).lease AS l (place, tag, holder, until) VALUES ($1, $2, $3, \(end))
-      ON CONFLICT (place, tag) DO UPDATE SET
+      INSERT INTO \(schema).lease AS l (shard, tag, holder, until) VALUES ($1, $2, $3, \(end))
+      ON CONFLICT (shard, tag) DO UPDATE SET
         holder = CASE
           WHEN l.until \(SQL.isAbove) excluded.until THEN l.holder
           ELSE excluded.holder
@@ -85,31 +85,31 @@ struct LeaseStatements: Sendable {
 
   /// Renews leases.
   ///
-  /// `$1` to `$3`: place, tag and holder of each. `$4`: how long they last from now on.
+  /// `$1` to `$3`: shard, tag and holder of each. `$4`: how long they last from now on.
   ///
   /// A lease that a change has locked is skipped: one whose backend waits, for a foreign lock or a
   /// standby, would keep all others from being renewed.
   private static func renew(_ schema: String) -> String {
     """
     WITH s AS MATERIALIZED (SELECT \(quickly)), h AS MATERIALIZED (
-      SELECT l.place, l.tag
+      SELECT l.shard, l.tag
       FROM \(schema).lease AS l
-      JOIN \(SQL.rows(of: ["int2", "bytea", "bytea"], as: "m(place, tag, holder)"))
-      ON \(SQL.same(["place", "tag", "holder"], "l.", "m."))
+      JOIN \(SQL.rows(of: ["int2", "bytea", "bytea"], as: "m(shard, tag, holder)"))
+      ON \(SQL.same(["shard", "tag", "holder"], "l.", "m."))
       FOR NO KEY UPDATE OF l SKIP LOCKED)
     UPDATE \(schema).lease AS l SET until = \(end)
     FROM s, h
-    WHERE \(SQL.same(["place", "tag"], "l.", "h."))
+    WHERE \(SQL.same(["shard", "tag"], "l.", "h."))
     RETURNING l.holder
     """
   }
 
-  /// Gives a lease back: `$1` to `$3` are its place, tag and holder.
+  /// Gives a lease back: `$1` to `$3` are its shard, tag and holder.
   private static func release(_ schema: String) -> String {
     """
     WITH s AS MATERIALIZED (SELECT \(quickly))
     DELETE FROM \(schema).lease AS l USING s
-    WHERE l.place \(SQL.equals) $1 AND l.tag \(SQL.equals) $2
+    WHERE l.shard \(SQL.equals) $1 AND l.tag \(SQL.equals) $2
       AND l.holder \(SQL.equals) $3
     """
   }

@@ -5,29 +5,29 @@ extension SealedDatabaseStore {
   private static let excerptCount = 100
   static let excerptByteCount = 4 << 20
 
-  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
+  /// Returns the names of one namespace, or of all when `nil`, in ascending order.
   ///
-  /// Blocks for a round trip for each 700 keys. Above 700 it is not one moment that is read:
+  /// Blocks for a round trip for each 700 names. Above 700 it is not one moment that is read:
   /// what is changed meanwhile may be in it or not.
   ///
   /// - Throws: As ``value(for:)``; `timedOut` when one page takes too long.
-  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
+  public func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
     var pages = try RowPages(in: namespace, of: self)
-    var found: [StoreKey] = []
+    var found: [ItemName] = []
     while let page = try pages.next() {
       for row in page {
-        let key = try row.opened.get()
+        let name = try row.opened.get()
         // Half of the hash is that of the whole namespace, and may by chance be another one's.
-        if namespace == nil || key.namespace == namespace { found.append(key) }
+        if namespace == nil || name.namespace == namespace { found.append(name) }
       }
     }
     found.sortUnlessAscending()
     return found
   }
 
-  /// Returns the keys of all items whose rows open, and why there may be others.
+  /// Returns the names of all items whose rows open, and why there may be others.
   ///
-  /// - Throws: As ``keys(in:)``, except for rows that do not open.
+  /// - Throws: As ``names(in:)``, except for rows that do not open.
   package func listing() throws(StoreError) -> StoreListing {
     try StoreListing(pages())
   }
@@ -37,16 +37,16 @@ extension SealedDatabaseStore {
   /// - Throws: As ``listing()``.
   package func pages() throws(StoreError) -> any StorePages { try NamePages(of: self) }
 
-  /// Reads the values of the first 100 of some keys, or fewer when they are large.
+  /// Reads the values of the first 100 of some names, or fewer when they are large.
   ///
   /// Blocks for one round trip.
   ///
   /// - Throws: As ``value(for:)``.
   package func values(
-    ofFirst keys: ArraySlice<StoreKey>
+    ofFirst names: ArraySlice<ItemName>
   ) throws(StoreError) -> [SecretBytes?] {
     let deadline = database.deadline
-    let asked = Array(keys.prefix(Self.excerptCount))
+    let asked = Array(names.prefix(Self.excerptCount))
     let addresses = try self.keys.use { keys in asked.map { keys.address(of: $0) } }
     return try self.keys.renewing(until: deadline) { () throws(StoreError) in
       try values(of: asked, at: addresses, until: deadline)
@@ -54,7 +54,7 @@ extension SealedDatabaseStore {
   }
 
   private func values(
-    of asked: [StoreKey], at addresses: [RowAddress], until deadline: ContinuousClock.Instant
+    of asked: [ItemName], at addresses: [RowAddress], until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> [SecretBytes?] {
     let known = addresses.map { versions[$0] }
     var parameters = StatementParameters(addresses)
@@ -71,14 +71,14 @@ extension SealedDatabaseStore {
         isFound[position] = true
         // Behind what is enough, the server returns no values: those are read by themselves.
         guard answer.isPresent(number, 6) else { continue }
-        let key = asked[position]
+        let name = asked[position]
         guard let row = answer.sealedRow(number, from: 1, at: addresses[position], .value) else {
-          throw corrupt(key)
+          throw corrupt(name)
         }
         guard !SeenVersions.isOlder(row.fields.version, than: known[position]) else {
-          throw older(key)
+          throw older(name)
         }
-        values[position] = try opener.value(of: row, addressedBy: key)
+        values[position] = try opener.value(of: row, addressedBy: name)
         note(row)
       }
     }
@@ -92,23 +92,23 @@ extension SealedDatabaseStore {
 /// The names of all items whose rows open, page by page.
 private struct NamePages: StorePages {
   private var pages: RowPages
-  let keyCount: Int
+  let nameCount: Int
 
   init(of store: SealedDatabaseStore) throws(StoreError) {
     pages = try RowPages(in: nil, of: store)
-    keyCount = try store.rowCount()
+    nameCount = try store.rowCount()
   }
 
   mutating func next() throws(StoreError) -> StoreListing? {
     guard let page = try pages.next() else { return nil }
-    var found: [StoreKey] = []
+    var found: [ItemName] = []
     var damage: StoreError?
     for row in page {
       switch row.opened {
-      case .success(let key): found.append(key)
+      case .success(let name): found.append(name)
       case .failure(let error): damage = damage ?? error
       }
     }
-    return StoreListing(keys: found.sorted(), damage: damage)
+    return StoreListing(names: found.sorted(), damage: damage)
   }
 }

@@ -23,7 +23,7 @@ extension SealedDatabaseStore: LockableSecretStore {
   public func unlock(with key: some KeySource) throws(StoreError) {
     guard isLocked else { return }
     try keys.unlock(with: key)
-    if !keys.isMemoryLocked { database.tell(.keyMemoryNotLocked) }
+    if !keys.isMemoryLocked { database.report(.keyMemoryNotLocked) }
     poller.resynchronize()
   }
 

@@ -2,15 +2,15 @@ import SealedStore
 package import SecretStores
 
 extension SealedDatabaseStore {
-  /// Returns which of some keys have items, without reading their values.
+  /// Returns which of some names have items, without reading their values.
   ///
-  /// Blocks for a round trip for each 700 keys.
+  /// Blocks for a round trip for each 700 names.
   ///
   /// - Throws: As ``value(for:)``, also when only one of the items is damaged.
-  package func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey> {
-    var present: Set<StoreKey> = []
-    for start in stride(from: 0, to: keys.count, by: DatabaseFormat.pageCount) {
-      let asked = Array(keys[start..<min(start + DatabaseFormat.pageCount, keys.count)])
+  package func present(among names: [ItemName]) throws(StoreError) -> Set<ItemName> {
+    var present: Set<ItemName> = []
+    for start in stride(from: 0, to: names.count, by: DatabaseFormat.pageCount) {
+      let asked = Array(names[start..<min(start + DatabaseFormat.pageCount, names.count)])
       let deadline = database.deadline
       let addresses = try self.keys.use { keys in asked.map { keys.address(of: $0) } }
       present.formUnion(
@@ -22,8 +22,8 @@ extension SealedDatabaseStore {
   }
 
   private func present(
-    among asked: [StoreKey], at addresses: [RowAddress], until deadline: ContinuousClock.Instant
-  ) throws(StoreError) -> Set<StoreKey> {
+    among asked: [ItemName], at addresses: [RowAddress], until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> Set<ItemName> {
     let known = addresses.map { versions[$0] }
     let answer = try database.read(
       database.statements.names, StatementParameters(addresses), until: deadline)
@@ -39,18 +39,18 @@ extension SealedDatabaseStore {
     }
     return try keys.use { keys throws(StoreError) in
       let opener = RowOpener(keys: keys, of: database.name)
-      var reader = CanonicalKeyReader()
-      var present: Set<StoreKey> = []
+      var reader = CanonicalNameReader()
+      var present: Set<ItemName> = []
       for (position, row) in rows.enumerated() {
-        let key = asked[position]
+        let name = asked[position]
         guard !SeenVersions.isOlder(row?.fields.version, than: known[position]) else {
-          throw older(key)
+          throw older(name)
         }
         guard let row else { continue }
         // The name is opened, because both sealings bind whether the item is gone.
-        guard try opener.key(of: row, by: &reader) == key else { throw corrupt(key) }
+        guard try opener.name(of: row, by: &reader) == name else { throw corrupt(name) }
         note(row)
-        if !row.fields.isGone { present.insert(key) }
+        if !row.fields.isGone { present.insert(name) }
       }
       return present
     }

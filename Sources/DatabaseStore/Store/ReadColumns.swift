@@ -15,7 +15,7 @@ struct ReadColumns {
 
   /// What the row of an item with its name takes in an answer: 160 bytes are more than all other
   /// columns have, with the length of each.
-  static let largestNamedRowByteCount = RowOpener.largestNameByteCount + 160
+  static let maximumNamedRowByteCount = RowOpener.maximumNameByteCount + 160
 
   init(of table: String = "") {
     self.table = table
@@ -25,11 +25,11 @@ struct ReadColumns {
   var tag: String { beginning("tag", Self.hashByteCount) }
   var write: String { beginning("write", Self.hashByteCount) }
   var nonce: String { beginning("nonce", Sodium.nonceByteCount) }
-  var name: String { beginning("name", RowOpener.largestNameByteCount) }
-  var value: String { beginning("value", RowOpener.largestValueByteCount) }
-  var header: String { beginning("bytes", DatabaseHeader.largestByteCount) }
+  var name: String { beginning("name", RowOpener.maximumNameByteCount) }
+  var value: String { beginning("value", RowOpener.maximumValueByteCount) }
+  var header: String { beginning("bytes", DatabaseHeader.maximumByteCount) }
 
-  private func beginning(_ column: String, _ largestByteCount: Int) -> String {
-    "substring(\(table)\(column) FROM 1 FOR \(largestByteCount + 1))"
+  private func beginning(_ column: String, _ maximumByteCount: Int) -> String {
+    "substring(\(table)\(column) FROM 1 FOR \(maximumByteCount + 1))"
   }
 }

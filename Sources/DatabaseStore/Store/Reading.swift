@@ -9,26 +9,26 @@ extension SealedDatabaseStore {
   /// - Throws: `locked`; `unavailable` when there is no connection, `accessDenied`, `timedOut`;
   ///   `corrupt` when the row was changed by someone without the keys, or is older than this
   ///   process has seen it; `keyMissing`, `wrongKey` when the store's keys were replaced, or `io`.
-  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try value(for: key, under: Lease.held(in: self).last, until: database.deadline)
+  public func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
+    try value(for: name, under: Lease.held(in: self).last, until: database.deadline)
   }
 
   /// Reads one value like the blocking method, on one of a few threads outside of the pool of
   /// tasks.
   ///
   /// - Throws: As the blocking method.
-  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+  public func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
     // The wait for a thread counts.
     let (lease, deadline) = (Lease.held(in: self).last, database.deadline)
     return try await readQueues.blocking { () throws(StoreError) in
-      try self.value(for: key, under: lease, until: deadline)
+      try self.value(for: name, under: lease, until: deadline)
     }
   }
 
   private func value(
-    for key: StoreKey, under lease: Lease?, until deadline: ContinuousClock.Instant
+    for name: ItemName, under lease: Lease?, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> SecretBytes? {
-    let item = try stored(key, until: deadline)
+    let item = try stored(name, until: deadline)
     if let lease { item?.note(under: lease) }
     return item?.value
   }
@@ -38,47 +38,47 @@ extension SealedDatabaseStore {
   /// Blocks for one round trip.
   ///
   /// - Throws: As ``value(for:)``.
-  public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    try contains(key, until: database.deadline)
+  public func contains(_ name: ItemName) throws(StoreError) -> Bool {
+    try contains(name, until: database.deadline)
   }
 
   /// Returns whether there is an item like the blocking method, on one of a few threads outside of
   /// the pool of tasks.
   ///
   /// - Throws: As the blocking method.
-  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
+  public func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
     let deadline = database.deadline
     return try await readQueues.blocking { () throws(StoreError) in
-      try self.contains(key, until: deadline)
+      try self.contains(name, until: deadline)
     }
   }
 
-  /// Returns the keys like the blocking method, on one of a few threads outside of the pool of
+  /// Returns the names like the blocking method, on one of a few threads outside of the pool of
   /// tasks.
   ///
   /// - Throws: As the blocking method.
-  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
+  public func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
     let deadline = database.deadline
     return try await readQueues.blocking { () throws(StoreError) in
       // Each page has its own time, once there is a thread in time.
       guard ContinuousClock.now < deadline else {
         throw DatabaseFailure.timedOut.storeError(.read, store: self.database.name)
       }
-      return try self.keys(in: namespace)
+      return try self.names(in: namespace)
     }
   }
 
   private func contains(
-    _ key: StoreKey, until deadline: ContinuousClock.Instant
+    _ name: ItemName, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
     try keys.renewing(until: deadline) { () throws(StoreError) in
-      guard let row = try row(of: key, .name, until: deadline) else { return false }
+      guard let row = try row(of: name, .name, until: deadline) else { return false }
       // The name is opened, because both sealings bind whether the item is gone.
       let found = try keys.use { keys throws(StoreError) in
-        var reader = CanonicalKeyReader()
-        return try RowOpener(keys: keys, of: database.name).key(of: row, by: &reader)
+        var reader = CanonicalNameReader()
+        return try RowOpener(keys: keys, of: database.name).name(of: row, by: &reader)
       }
-      guard found == key else { throw corrupt(key) }
+      guard found == name else { throw corrupt(name) }
       note(row)
       return !row.fields.isGone
     }
@@ -110,18 +110,18 @@ extension SealedDatabaseStore {
 
   /// Reads an item or its removal.
   func stored(
-    _ key: StoreKey, until deadline: ContinuousClock.Instant
+    _ name: ItemName, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> StoredItem? {
     try keys.renewing(until: deadline) { () throws(StoreError) in
-      guard let row = try row(of: key, .value, until: deadline) else { return nil }
-      return try opened(row, of: key)
+      guard let row = try row(of: name, .value, until: deadline) else { return nil }
+      return try opened(row, of: name)
     }
   }
 
   /// Opens the row of an item or its removal, and notes its version.
-  func opened(_ row: SealedRow, of key: StoreKey) throws(StoreError) -> StoredItem {
+  func opened(_ row: SealedRow, of name: ItemName) throws(StoreError) -> StoredItem {
     let value = try keys.use { keys throws(StoreError) in
-      try RowOpener(keys: keys, of: database.name).value(of: row, addressedBy: key)
+      try RowOpener(keys: keys, of: database.name).value(of: row, addressedBy: name)
     }
     note(row)
     return StoredItem(address: row.fields.address, version: row.fields.version, value: value)
@@ -129,9 +129,9 @@ extension SealedDatabaseStore {
 
   /// Reads the row of an item.
   private func row(
-    of key: StoreKey, _ part: DatabaseAnswer.Part, until deadline: ContinuousClock.Instant
+    of name: ItemName, _ part: DatabaseAnswer.Part, until deadline: ContinuousClock.Instant
   ) throws(StoreError) -> SealedRow? {
-    let address = try keys.use { $0.address(of: key) }
+    let address = try keys.use { $0.address(of: name) }
     let known = versions[address]
     let statement =
       switch part {
@@ -140,16 +140,16 @@ extension SealedDatabaseStore {
       }
     let answer = try database.read(statement, StatementParameters(address), until: deadline)
     guard answer.rowCount > 0 else {
-      guard !SeenVersions.isOlder(nil, than: known) else { throw older(key) }
+      guard !SeenVersions.isOlder(nil, than: known) else { throw older(name) }
       return nil
     }
-    return try row(of: key, part, in: answer, at: address, since: known)
+    return try row(of: name, part, in: answer, at: address, since: known)
   }
 
   /// Returns the row of an item that is in an answer.
   ///
   /// - Parameters:
-  ///   - key: The item.
+  ///   - name: The item.
   ///   - part: What the last column is.
   ///   - answer: The answer, whose first row it is.
   ///   - first: Its first column.
@@ -158,11 +158,11 @@ extension SealedDatabaseStore {
   /// - Returns: The row, not opened.
   /// - Throws: `corrupt`.
   func row(
-    of key: StoreKey, _ part: DatabaseAnswer.Part, in answer: DatabaseAnswer, from first: Int = 0,
+    of name: ItemName, _ part: DatabaseAnswer.Part, in answer: DatabaseAnswer, from first: Int = 0,
     at address: RowAddress, since known: SeenVersions.Seen?
   ) throws(StoreError) -> SealedRow {
-    guard let row = answer.sealedRow(0, from: first, at: address, part) else { throw corrupt(key) }
-    guard !SeenVersions.isOlder(row.fields.version, than: known) else { throw older(key) }
+    guard let row = answer.sealedRow(0, from: first, at: address, part) else { throw corrupt(name) }
+    guard !SeenVersions.isOlder(row.fields.version, than: known) else { throw older(name) }
     return row
   }
 
@@ -180,14 +180,14 @@ extension SealedDatabaseStore {
     SeenVersions.isOlder(fields.version, than: versions[fields.address])
   }
 
-  func corrupt(_ key: StoreKey?) -> StoreError {
-    RowOpener.corrupt(key, in: database.name)
+  func corrupt(_ name: ItemName?) -> StoreError {
+    RowOpener.corrupt(name, in: database.name)
   }
 
-  func older(_ key: StoreKey) -> StoreError {
+  func older(_ name: ItemName) -> StoreError {
     StoreError(
       .corrupt, store: database.name,
-      reason: "\(key) is older than this process has seen it: a failover without a synchronous "
+      reason: "\(name) is older than this process has seen it: a failover without a synchronous "
         + "standby, a restore, or tampering",
       remedy: "Put it again, or call forgetSeenVersions() if the restore is intended")
   }

@@ -111,10 +111,10 @@ struct Resealer {
   ) throws(StoreError) -> (rows: [SealedRow], mac: [UInt8]) {
     let answer = try database.read(
       database.statements.rows, StatementParameters(page), until: deadline)
-    var doubtful: [StoreKey] = []
+    var doubtful: [ItemName] = []
     let resealed = try store.keys.use { keys throws(StoreError) in
       let opener = RowOpener(keys: keys, of: database.name)
-      var reader = CanonicalKeyReader()
+      var reader = CanonicalNameReader()
       let sealer = RowSealer(
         answer.rowCount, keys: keys, of: database.name, random: store.environment.random)
       var rows: [SealedRow] = []
@@ -127,14 +127,14 @@ struct Resealer {
         // It was changed since it was found.
         guard row.fields.epoch < epoch else { continue }
         let item = try opener.item(of: row, by: &reader)
-        if store.seemsOlder(row.fields) { doubtful.append(item.key) }
+        if store.seemsOlder(row.fields) { doubtful.append(item.name) }
         rows.append(
           try sealer.seal(
-            item.value, for: item.key, version: row.fields.version + 1, write: row.fields.write))
+            item.value, for: item.name, version: row.fields.version + 1, write: row.fields.write))
       }
       return (rows, keys.headerMAC)
     }
-    for key in doubtful { _ = try store.contains(key) }
+    for name in doubtful { _ = try store.contains(name) }
     return resealed
   }
 }

@@ -10,20 +10,20 @@ extension StatementParameters {
 
   mutating func append(_ address: RowAddress) {
     append(address.namespace.bytes)
-    append(address.place.number)
+    append(address.shard.number)
     append(address.tag.bytes)
   }
 
   init(_ addresses: [RowAddress]) {
     self.init()
     append(addresses.map(\.namespace.bytes))
-    append(addresses.map(\.place.number))
+    append(addresses.map(\.shard.number))
     append(addresses.map(\.tag.bytes))
   }
 
-  /// Appends place, tag and holder of each lease.
+  /// Appends shard, tag and holder of each lease.
   mutating func append(_ leases: [Lease]) {
-    append(leases.map(\.address.place.number))
+    append(leases.map(\.address.shard.number))
     append(leases.map(\.address.tag.bytes))
     append(leases.map(\.holder))
   }
@@ -62,10 +62,10 @@ extension DatabaseAnswer {
 
   /// Returns the address in a row that begins with it; `nil` when it cannot be one.
   func address(_ row: Int) -> RowAddress? {
-    guard let namespace = bytes16(row, 0), let place = integer(Int16.self, row, 1),
+    guard let namespace = bytes16(row, 0), let shard = integer(Int16.self, row, 1),
       let tag = bytes16(row, 2)
     else { return nil }
     return RowAddress(
-      namespace: NamespaceHash(bytes: namespace), place: Place(place), tag: RowTag(bytes: tag))
+      namespace: NamespaceHash(bytes: namespace), shard: Shard(shard), tag: RowTag(bytes: tag))
   }
 }

@@ -10,7 +10,7 @@ struct RowPages {
   struct Row {
     let fields: RowFields
     /// The name, or why it is not known.
-    var opened: Result<StoreKey, StoreError>
+    var opened: Result<ItemName, StoreError>
 
     /// Whether a writer has removed the item: the sealing of the name binds it.
     fileprivate var isRemoval: Bool {
@@ -22,7 +22,7 @@ struct RowPages {
   private let first: NamespaceHash
   private let last: NamespaceHash
   private let withRemovals: Bool
-  private var reader = CanonicalKeyReader()
+  private var reader = CanonicalNameReader()
   /// The end of the page before; `nil` after the last page.
   private var end: RowAddress?
   /// The number of rows, since the last one that opens, that do not.
@@ -30,7 +30,7 @@ struct RowPages {
 
   /// More rows than these that do not open, one after the other, end a list: a server could invent
   /// them without an end.
-  private static let largestUnopenedCount = 100_000
+  private static let maximumUnopenedCount = 100_000
 
   /// - Parameters:
   ///   - namespace: The namespace, whose hash another one may have by chance; `nil` for all rows.
@@ -49,7 +49,7 @@ struct RowPages {
       first = RowAddress.first.namespace
       last = NamespaceHash(bytes: Bytes16(low: .max, high: .max))
     }
-    end = RowAddress(namespace: first, place: RowAddress.first.place, tag: RowAddress.first.tag)
+    end = RowAddress(namespace: first, shard: RowAddress.first.shard, tag: RowAddress.first.tag)
   }
 
   /// Reads the next page; `nil` behind the last one.
@@ -74,7 +74,7 @@ struct RowPages {
     for row in page {
       if case .success = row.opened { unopenedCount = 0 } else { unopenedCount += 1 }
     }
-    guard unopenedCount <= Self.largestUnopenedCount else { throw store.corrupt(nil) }
+    guard unopenedCount <= Self.maximumUnopenedCount else { throw store.corrupt(nil) }
     return withRemovals ? page : page.filter { !$0.isRemoval }
   }
 
@@ -107,9 +107,9 @@ struct RowPages {
 
   private mutating func open(
     _ row: SealedRow, _ opener: RowOpener
-  ) -> Result<StoreKey, StoreError> {
+  ) -> Result<ItemName, StoreError> {
     do throws(StoreError) {
-      return .success(try opener.key(of: row, by: &reader))
+      return .success(try opener.name(of: row, by: &reader))
     } catch {
       return .failure(error)
     }
@@ -117,8 +117,8 @@ struct RowPages {
 
   /// Returns the name of a row that is not really older than it was.
   private func confirmed(
-    _ opened: Result<StoreKey, StoreError>
-  ) -> Result<StoreKey, StoreError> {
+    _ opened: Result<ItemName, StoreError>
+  ) -> Result<ItemName, StoreError> {
     do throws(StoreError) {
       _ = try store.contains(try opened.get())
       return opened

@@ -21,7 +21,7 @@ import Synchronization
 /// The format is described in the article <doc:DatabaseFormat>.
 public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   /// The largest value in bytes: 1 MiB.
-  public static let largestValueByteCount = DatabaseFormat.largestValueByteCount
+  public static let maximumValueByteCount = DatabaseFormat.maximumValueByteCount
 
   /// Atomic, shared with other processes, values of up to 1 MiB; durable if the server's settings
   /// were that when the store was opened.
@@ -39,7 +39,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   let listedSlots: Mutex<[SlotRecord]>
   let versions = SeenVersions()
   let environment: DatabaseEnvironment
-  let names: NameLocks<StoreKey>
+  let nameLocks: NameLocks<ItemName>
   let leases: LeaseKeeper
   let readQueues: BlockingQueues
   /// The threads for `async` changes, apart from reads because a change may wait for others.
@@ -61,10 +61,10 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     traits = StoreTraits(
       isAtomic: true, isDurable: isDurable, seesOtherProcesses: true,
       excludesOtherProcesses: true, exclusionLease: environment.leaseDuration,
-      largestValueByteCount: Self.largestValueByteCount)
-    names = NameLocks(store: database.name)
+      maximumValueByteCount: Self.maximumValueByteCount)
+    nameLocks = NameLocks(store: database.name)
     leases = LeaseKeeper(database, environment)
-    let count = options.largestConnectionCount
+    let count = options.maximumConnectionCount
     readQueues = BlockingQueues("session-tools.database.read", count: count)
     writeQueues = BlockingQueues("session-tools.database.write", count: count)
     leaseQueues = BlockingQueues("session-tools.database.lease", count: count)
@@ -102,15 +102,15 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     _ address: String, key: some KeySource, options: Options = Options(),
     environment: DatabaseEnvironment
   ) throws(StoreError) -> SealedDatabaseStore {
-    let place = try DatabasePlace(address, options)
+    let location = try DatabaseLocation(address, options)
     let deadline = ContinuousClock.now + options.operationTimeout
-    let (database, settings) = try place.database(options, until: deadline)
-    for notice in settings.notices { database.tell(notice) }
-    if place.address.isExposed { database.tell(.exposedConnection) }
+    let (database, settings) = try location.database(options, until: deadline)
+    for notice in settings.notices { database.report(notice) }
+    if location.address.isExposed { database.report(.exposedConnection) }
     let header = try database.header(until: deadline).header
     let keys = StoreKeys(
-      try header.open(with: key, of: place.name).keys, of: header, in: database)
-    if !keys.isMemoryLocked { database.tell(.keyMemoryNotLocked) }
+      try header.open(with: key, of: location.name).keys, of: header, in: database)
+    if !keys.isMemoryLocked { database.report(.keyMemoryNotLocked) }
     return SealedDatabaseStore(
       database, keys, header.slots, isDurable: settings.isDurable, options, environment)
   }
@@ -127,7 +127,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   }
 }
 
-extension SealedDatabaseStore: PlacedStore {
+extension SealedDatabaseStore: LocatedStore {
   /// Returns the store's identifier, which a copy of its schema has, too.
   public func identity() -> String? { "sealed database \(keys.store.bytes.hexadecimal)" }
 
@@ -135,7 +135,7 @@ extension SealedDatabaseStore: PlacedStore {
   ///
   /// Two addresses of one database are two places; their refreshes still exclude each other by
   /// leases.
-  package func place() -> String? { "sealed database \(database.name)" }
+  package func location() -> String? { "sealed database \(database.name)" }
 
   /// Returns the keys that open the store, as they are in the database now; the weakest determines
   /// what someone with the database's disk needs.

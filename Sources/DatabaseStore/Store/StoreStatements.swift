@@ -22,7 +22,7 @@ struct StoreStatements: Sendable {
   /// Reads the rows of a range of namespaces, with their names.
   let page: DatabaseStatement
   /// Looks at the versions of some rows, and at all that a change of them depends on.
-  let look: DatabaseStatement
+  let inspect: DatabaseStatement
   /// Changes some rows if all of them have the versions that are expected.
   let write: DatabaseStatement
   /// Changes one row that is there, as ``write`` does.
@@ -47,7 +47,7 @@ struct StoreStatements: Sendable {
     header = DatabaseStatement(
       name: "header",
       text: "SELECT format, number, least_epoch, \(ReadColumns().header) FROM \(schema).header",
-      rowsByteCount: DatabaseHeader.largestByteCount)
+      rowsByteCount: DatabaseHeader.maximumByteCount)
     replaceHeader = DatabaseStatement(
       name: nil,
       text: """
@@ -59,18 +59,18 @@ struct StoreStatements: Sendable {
       text: "UPDATE \(schema).header SET number = number WHERE number \(SQL.equals) $1")
     value = DatabaseStatement(
       name: "value", text: Self.row(of: ReadColumns().value, schema),
-      rowsByteCount: RowOpener.largestValueByteCount)
+      rowsByteCount: RowOpener.maximumValueByteCount)
     name = DatabaseStatement(name: "name", text: Self.row(of: ReadColumns().name, schema))
     names = DatabaseStatement(
       name: "names", text: Self.names(schema),
-      rowsByteCount: DatabaseFormat.pageCount * ReadColumns.largestNamedRowByteCount)
+      rowsByteCount: DatabaseFormat.pageCount * ReadColumns.maximumNamedRowByteCount)
     values = DatabaseStatement(
       name: "values", text: Self.values(schema),
-      rowsByteCount: SealedDatabaseStore.excerptByteCount + RowOpener.largestValueByteCount)
+      rowsByteCount: SealedDatabaseStore.excerptByteCount + RowOpener.maximumValueByteCount)
     page = DatabaseStatement(
       name: "page", text: Self.page(schema),
-      rowsByteCount: DatabaseFormat.pageCount * ReadColumns.largestNamedRowByteCount)
-    look = DatabaseStatement(name: "look", text: Self.look(schema))
+      rowsByteCount: DatabaseFormat.pageCount * ReadColumns.maximumNamedRowByteCount)
+    inspect = DatabaseStatement(name: "look", text: Self.inspect(schema))
     write = DatabaseStatement(name: "write", text: Self.write(schema))
     replace = DatabaseStatement(name: "replace", text: Self.replace(schema))
     add = DatabaseStatement(name: "add", text: Self.add(schema))
@@ -94,7 +94,7 @@ struct StoreStatements: Sendable {
 
   /// The addresses in `$1` to `$3`, as rows `u`.
   private static let numberedAddresses = SQL.rows(
-    of: addressTypes, as: "u(ns, place, tag, n)", isNumbered: true)
+    of: addressTypes, as: "u(ns, shard, tag, n)", isNumbered: true)
 
   /// The version that a new row must be above: ten minutes ago, in microseconds.
   private static let oldestNewVersion =
@@ -122,9 +122,9 @@ struct StoreStatements: Sendable {
   /// The leases `l` that are held of those in three parameters.
   private static func heldLeases(_ schema: String, from first: Int) -> String {
     let named = SQL.rows(
-      of: ["int2", "bytea", "bytea"], from: first, as: "m(place, tag, holder)")
+      of: ["int2", "bytea", "bytea"], from: first, as: "m(shard, tag, holder)")
     return """
-      FROM \(schema).lease l JOIN \(named) ON \(SQL.same(["place", "tag", "holder"], "l.", "m."))
+      FROM \(schema).lease l JOIN \(named) ON \(SQL.same(["shard", "tag", "holder"], "l.", "m."))
       WHERE l.until \(SQL.isAbove) \(SQL.now)
       """
   }
@@ -177,11 +177,11 @@ struct StoreStatements: Sendable {
   private static func page(_ schema: String) -> String {
     let read = ReadColumns()
     return """
-      SELECT \(read.ns), place, \(read.tag), version, epoch, gone, \(read.write),
+      SELECT \(read.ns), shard, \(read.tag), version, epoch, gone, \(read.write),
         \(read.nonce), \(read.name) FROM \(schema).item
       WHERE ns \(SQL.isAtLeast) $1 AND ns \(SQL.isAtMost) $2
-        AND (ns, place, tag) \(SQL.isAbove) ($3, $4, $5)
-      ORDER BY ns, place, tag LIMIT $6
+        AND (ns, shard, tag) \(SQL.isAbove) ($3, $4, $5)
+      ORDER BY ns, shard, tag LIMIT $6
       """
   }
 
@@ -191,10 +191,10 @@ struct StoreStatements: Sendable {
   private static func scan(_ schema: String) -> String {
     let read = ReadColumns()
     return """
-      SELECT \(read.ns), place, \(read.tag), epoch,
+      SELECT \(read.ns), shard, \(read.tag), epoch,
         (pg_catalog.octet_length(name) \(SQL.plus) pg_catalog.octet_length(value))::pg_catalog.int8
-      FROM \(schema).item WHERE (ns, place, tag) \(SQL.isAbove) ($1, $2, $3)
-      ORDER BY ns, place, tag LIMIT $4
+      FROM \(schema).item WHERE (ns, shard, tag) \(SQL.isAbove) ($1, $2, $3)
+      ORDER BY ns, shard, tag LIMIT $4
       """
   }
 
@@ -219,9 +219,9 @@ struct StoreStatements: Sendable {
   private static func rows(_ schema: String) -> String {
     let read = ReadColumns(of: "i.")
     return """
-      SELECT u.ns, u.place, u.tag, version, epoch, gone, \(read.write), \(read.nonce),
+      SELECT u.ns, u.shard, u.tag, version, epoch, gone, \(read.write), \(read.nonce),
         \(read.name), \(read.value)
-      FROM \(SQL.rows(of: addressTypes, as: "u(ns, place, tag)"))
+      FROM \(SQL.rows(of: addressTypes, as: "u(ns, shard, tag)"))
       JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
       """
   }
@@ -233,7 +233,7 @@ struct StoreStatements: Sendable {
   private static func reseal(_ schema: String) -> String {
     let rows = SQL.rows(
       of: addressTypes + ["int8", "bytea", "bytea", "bytea"],
-      as: "u(ns, place, tag, new, nonce, name, value)")
+      as: "u(ns, shard, tag, new, nonce, name, value)")
     return """
       WITH u AS MATERIALIZED (
         SELECT * FROM \(rows)
@@ -241,7 +241,7 @@ struct StoreStatements: Sendable {
       ), o AS MATERIALIZED (
         SELECT u.* FROM u JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
         WHERE i.version \(SQL.equals) (u.new \(SQL.minus) 1)
-        ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i
+        ORDER BY u.ns, u.shard, u.tag FOR UPDATE OF i
       )
       UPDATE \(schema).item i SET version = o.new, epoch = $8,
         xid = pg_catalog.pg_current_xact_id(), nonce = o.nonce, name = o.name, value = o.value
@@ -268,8 +268,8 @@ struct StoreStatements: Sendable {
 
   /// Looks at some rows, at the header and at leases.
   ///
-  /// `$1` to `$3`: the addresses. `$4` to `$6`: place, tag and holder of the leases.
-  private static func look(_ schema: String) -> String {
+  /// `$1` to `$3`: the addresses. `$4` to `$6`: shard, tag and holder of the leases.
+  private static func inspect(_ schema: String) -> String {
     """
     SELECT \(SQL.epoch(of: SQL.now, in: 1_000_000)), h.least_epoch,
       (
@@ -296,10 +296,10 @@ struct StoreStatements: Sendable {
   private static func write(_ schema: String) -> String {
     let rows = SQL.rows(
       of: addressTypes + ["int8", "int8", "bool", "bool", "bytea", "bytea", "bytea"],
-      as: "u(ns, place, tag, old, new, changed, gone, nonce, name, value)")
+      as: "u(ns, shard, tag, old, new, changed, gone, nonce, name, value)")
     return """
       WITH f AS MATERIALIZED (
-        SELECT 1 \(heldLeases(schema, from: 13)) ORDER BY l.place, l.tag FOR SHARE OF l
+        SELECT 1 \(heldLeases(schema, from: 13)) ORDER BY l.shard, l.tag FOR SHARE OF l
       ), u AS MATERIALIZED (
         SELECT * FROM \(rows)
         WHERE (SELECT pg_catalog.count(*) FROM f) \(SQL.equals) pg_catalog.cardinality($15)
@@ -307,7 +307,7 @@ struct StoreStatements: Sendable {
       ), o AS MATERIALIZED (
         SELECT u.* FROM u JOIN \(schema).item i ON \(SQL.sameAddress("i.", "u."))
         WHERE u.old \(SQL.differs) 0 AND i.version \(SQL.equals) u.old
-        ORDER BY u.ns, u.place, u.tag FOR UPDATE OF i
+        ORDER BY u.ns, u.shard, u.tag FOR UPDATE OF i
       ), replaced AS (
         UPDATE \(schema).item i SET version = o.new, epoch = $11, gone = o.gone,
           xid = pg_catalog.pg_current_xact_id(), write = $12, nonce = o.nonce, name = o.name,
@@ -317,10 +317,10 @@ struct StoreStatements: Sendable {
         RETURNING 1
       ), added AS (
         INSERT INTO \(schema).item (
-          ns, place, tag, version, epoch, gone, write, nonce, name, value
-        ) SELECT ns, place, tag, new, $11, gone, $12, nonce, name, value FROM u
+          ns, shard, tag, version, epoch, gone, write, nonce, name, value
+        ) SELECT ns, shard, tag, new, $11, gone, $12, nonce, name, value FROM u
         WHERE old \(SQL.equals) 0 AND new \(SQL.isAbove) \(oldestNewVersion)
-        ORDER BY ns, place, tag ON CONFLICT DO NOTHING RETURNING 1
+        ORDER BY ns, shard, tag ON CONFLICT DO NOTHING RETURNING 1
       )
       SELECT 1 \(SQL.dividedBy) (
         (
@@ -336,7 +336,7 @@ struct StoreStatements: Sendable {
   private static func fence(_ schema: String) -> String {
     """
     WITH f AS MATERIALIZED (
-      SELECT 1 \(heldLeases(schema, from: 1)) ORDER BY l.place, l.tag FOR SHARE OF l
+      SELECT 1 \(heldLeases(schema, from: 1)) ORDER BY l.shard, l.tag FOR SHARE OF l
     )
     """
   }
@@ -362,7 +362,7 @@ struct StoreStatements: Sendable {
     """
     \(fence(schema))
     INSERT INTO \(schema).item (
-      ns, place, tag, version, epoch, gone, write, nonce, name, value
+      ns, shard, tag, version, epoch, gone, write, nonce, name, value
     ) SELECT $4, $5, $6, $8, $9, $10, $11, $12, $13, $14
     WHERE $7 \(SQL.equals) 0
       AND (SELECT pg_catalog.count(*) FROM f) \(SQL.equals) pg_catalog.cardinality($3)

@@ -16,7 +16,7 @@ struct StoreWriter {
   ///
   /// The statement checks whether it still is as it was; if it is not, the item is read again.
   private var readItem: ReadItem?
-  /// The server's clock in microseconds since 1970, from the last look.
+  /// The server's clock in microseconds since 1970, from the last inspection.
   private var serverTime: Int64?
   /// Whether there was an attempt without an answer, which may have been made or may still be.
   private var isUndecided = false
@@ -34,25 +34,25 @@ struct StoreWriter {
     self.deadline = deadline
     lastStart = store.database.lastStart(until: deadline)
     write = WriteIdentifier(bytes: store.environment.random.bytes16())
-    var last: [StoreKey: WrittenRow.Change] = [:]
-    var order: [StoreKey] = []
+    var last: [ItemName: WrittenRow.Change] = [:]
+    var order: [ItemName] = []
     if let condition {
-      last[condition.key] = .compare
-      order.append(condition.key)
+      last[condition.name] = .compare
+      order.append(condition.name)
     }
     for change in changes {
-      if last[change.key] == nil { order.append(change.key) }
-      last[change.key] =
+      if last[change.name] == nil { order.append(change.name) }
+      last[change.name] =
         switch change {
         case .put(let value, for: _): .put(value)
         case .remove: .remove
         }
     }
     rows = try store.keys.use { keys in
-      order.map { key in
-        let address = keys.address(of: key)
+      order.map { name in
+        let address = keys.address(of: name)
         return WrittenRow(
-          key: key, address: address, change: last[key] ?? .compare,
+          name: name, address: address, change: last[name] ?? .compare,
           stored: store.versions[address].map { WrittenRow.State($0) })
       }
     }
@@ -88,7 +88,7 @@ struct StoreWriter {
       // After an attempt that may still be made, the next one must expect the same rows.
       if !isUndecided, !isEnoughKnown {
         let compared = condition == nil ? nil : rows[0].stored
-        _ = try look()
+        _ = try inspect()
         // The change depends on the item that was compared, not on one that is there since then.
         if let compared { rows[0].stored = compared }
       }
@@ -119,7 +119,7 @@ struct StoreWriter {
       rows[0].stored = .present(version: item.rowVersion, isGone: false)
       return nil
     }
-    let item = try store.stored(condition.key, until: deadline)
+    let item = try store.stored(condition.name, until: deadline)
     let outcome = condition.outcome(whenStored: item?.value)
     guard outcome == .made else { return outcome }
     rows[0].stored =
@@ -130,7 +130,7 @@ struct StoreWriter {
   // MARK: - Looking
 
   /// What a look found besides the versions.
-  private struct Look {
+  private struct Inspection {
     /// The write identifier in each row.
     let writes: [WriteIdentifier?]
     let leastEpoch: Int32
@@ -139,10 +139,10 @@ struct StoreWriter {
   }
 
   /// Looks at the rows as they are now.
-  private mutating func look() throws(StoreError) -> Look {
+  private mutating func inspect() throws(StoreError) -> Inspection {
     var parameters = StatementParameters(rows.map(\.address))
     parameters.append(leases)
-    let answer = try database.read(database.statements.look, parameters, until: deadline)
+    let answer = try database.read(database.statements.inspect, parameters, until: deadline)
     guard answer.rowCount == rows.count,
       let time = answer.integer(Int64.self, 0, 0), 0...WrittenRow.latestTime ~= time,
       let leastEpoch = answer.integer(Int32.self, 0, 1), let areLeasesHeld = answer.bool(0, 2),
@@ -159,21 +159,21 @@ struct StoreWriter {
       guard let version = answer.integer(Int64.self, number, 3), 1..<Int64.max - 1 ~= version,
         let isGone = answer.bool(number, 4),
         let write = answer.bytes16(number, 5)
-      else { throw store.corrupt(rows[number].key) }
+      else { throw store.corrupt(rows[number].name) }
       rows[number].stored = .present(version: version, isGone: isGone)
       rows[number].wasPutBack = SeenVersions.isOlder(
         version, than: store.versions[rows[number].address])
       writes.append(WriteIdentifier(bytes: write))
     }
-    return Look(
+    return Inspection(
       writes: writes, leastEpoch: leastEpoch, headerMAC: headerMAC, areLeasesHeld: areLeasesHeld)
   }
 
   /// Finds out why nothing was written; returns `true` when an earlier attempt had been made.
   private mutating func isMade(_ plan: [SentRow]) throws(StoreError) -> Bool {
-    let look = try look()
+    let inspection = try inspect()
     if isUndecided {
-      switch traces(of: plan, in: look) {
+      switch traces(of: plan, in: inspection) {
       case .made:
         try confirm(plan)
         note(plan)
@@ -183,24 +183,24 @@ struct StoreWriter {
       case .unknown: throw undecided
       }
     }
-    if !look.areLeasesHeld {
+    if !inspection.areLeasesHeld {
       // Those whose closure is over do not bind the tasks that it has left behind.
       let bound = leases.filter { !$0.isEnded }
       guard bound.count < leases.count else { throw store.exclusionLost }
       leases = bound
     }
     let (written, mac) = try store.keys.use { ($0.written.number, $0.headerMAC) }
-    if look.leastEpoch > written || look.headerMAC != mac {
+    if inspection.leastEpoch > written || inspection.headerMAC != mac {
       try store.keys.renew(until: deadline)
     }
     return false
   }
 
-  private func traces(of plan: [SentRow], in look: Look) -> Traces {
+  private func traces(of plan: [SentRow], in inspection: Inspection) -> Traces {
     let sent = Dictionary(uniqueKeysWithValues: plan.map { ($0.address, $0) })
     let now = rows.indices.compactMap { number in
       sent[rows[number].address].map {
-        (sent: $0, now: rows[number].stored ?? .absent, write: look.writes[number])
+        (sent: $0, now: rows[number].stored ?? .absent, write: inspection.writes[number])
       }
     }
     return Traces(now, of: write)
@@ -233,7 +233,7 @@ struct StoreWriter {
             address: row.address, oldVersion: old, newVersion: new, isChanged: row.isChanged,
             isGone: row.value == nil))
         sealed.append(
-          row.isChanged ? try sealer.seal(row.value, for: row.key, version: new) : nil)
+          row.isChanged ? try sealer.seal(row.value, for: row.name, version: new) : nil)
       }
       // Only a row that is changed is alone.
       if sealed.count == 1, let old = plan.first?.oldVersion, let row = sealed[0] {

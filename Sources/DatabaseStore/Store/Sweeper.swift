@@ -17,7 +17,7 @@ final class Sweeper: Sendable {
   private static let pageCount: Int64 = 1000
   /// What is more than ten million rows is left to the next sweep: a server that never says that it
   /// is done must not keep this process busy for ever.
-  private static let largestPageCount = 10_000
+  private static let maximumPageCount = 10_000
 
   private let database: Database
   private let environment: DatabaseEnvironment
@@ -64,7 +64,7 @@ final class Sweeper: Sendable {
           SELECT at, xid FROM \(schema).horizon
           WHERE at \(SQL.isAtMost) \(before) ORDER BY at DESC LIMIT 1
         ), old AS MATERIALIZED (
-          SELECT i.ns, i.place, i.tag FROM \(schema).item i, h
+          SELECT i.ns, i.shard, i.tag FROM \(schema).item i, h
           WHERE i.gone AND i.xid \(SQL.isBelow) h.xid
           ORDER BY i.xid LIMIT $2 FOR UPDATE OF i SKIP LOCKED
         ), deleted AS (
@@ -126,7 +126,7 @@ final class Sweeper: Sendable {
     parameters.append(retention)
     parameters.append(Self.pageCount)
     var total = 0
-    for _ in 0..<Self.largestPageCount {
+    for _ in 0..<Self.maximumPageCount {
       let answer = try database.read(sweep, parameters, until: database.deadline)
       guard let count = answer.integer(Int64.self, 0, 0), 0...Self.pageCount ~= count else { break }
       total += Int(count)

@@ -11,7 +11,7 @@ struct WrittenRow {
     case compare
   }
 
-  let key: StoreKey
+  let name: ItemName
   let address: RowAddress
   let change: Change
   /// `nil` when it is not known.

@@ -10,7 +10,7 @@ public struct FingerprintAuthenticator: UserAuthenticator {
   private static let serviceTimeout = Duration.seconds(25)
 
   private let user: String
-  private let largestTryCount: Int
+  private let maximumAttemptCount: Int
   private let fixedAddress: String?
   private let prompt: (any AuthenticationPrompt)?
 
@@ -19,18 +19,19 @@ public struct FingerprintAuthenticator: UserAuthenticator {
   /// - Parameters:
   ///   - user: The user whose finger is asked for; the user of the process when `nil`. Only
   ///     administrators may ask for the fingers of others.
-  ///   - largestTryCount: How many fingers may be wrong before it fails, at least 1; 3 by default.
+  ///   - maximumAttemptCount: How many fingers may be wrong before it fails, at least 1; by
+  ///     default 3.
   ///   - busAddress: The message bus with fprintd; when `nil`, the system's, which
   ///     `DBUS_SYSTEM_BUS_ADDRESS` can set.
   ///   - prompt: Shows the person what to do, such as "Put your finger on the reader". It receives
   ///     no questions.
   public init(
-    user: String? = nil, largestTryCount: Int = 3, busAddress: String? = nil,
+    user: String? = nil, maximumAttemptCount: Int = 3, busAddress: String? = nil,
     prompt: (any AuthenticationPrompt)? = nil
   ) {
-    precondition(largestTryCount >= 1, "the number of tries must be at least 1")
+    precondition(maximumAttemptCount >= 1, "the number of tries must be at least 1")
     self.user = user ?? ""
-    self.largestTryCount = largestTryCount
+    self.maximumAttemptCount = maximumAttemptCount
     fixedAddress = busAddress
     self.prompt = prompt
   }
@@ -64,14 +65,14 @@ public struct FingerprintAuthenticator: UserAuthenticator {
     let deadline = Deadline(in: request.timeout)
     let reader = try await reader(until: deadline)
     // A slow prompt delays nothing, and its messages stay in order.
-    let (messages, teller) = AsyncStream.makeStream(of: AuthenticationMessage.self)
+    let (messages, reporter) = AsyncStream.makeStream(of: AuthenticationMessage.self)
     Task { [prompt] in
       for await message in messages { await prompt?.show(message) }
     }
-    defer { teller.finish() }
+    defer { reporter.finish() }
     try await FingerprintVerification(
-      reader: reader, user: user, largestTryCount: largestTryCount, deadline: deadline,
-      tell: { teller.yield($0) }
+      reader: reader, user: user, maximumAttemptCount: maximumAttemptCount, deadline: deadline,
+      report: { reporter.yield($0) }
     ).run()
     return method
   }

@@ -13,10 +13,10 @@ struct FingerprintVerification: Sendable {
 
   let reader: FingerprintReader
   let user: String
-  let largestTryCount: Int
+  let maximumAttemptCount: Int
   let deadline: Deadline
   /// Sends a message to the person, without waiting.
-  let tell: @Sendable (AuthenticationMessage) -> Void
+  let report: @Sendable (AuthenticationMessage) -> Void
 
   /// Waits for the user's finger.
   ///
@@ -64,7 +64,7 @@ struct FingerprintVerification: Sendable {
   private func decision(
     by events: AsyncStream<Event>
   ) async throws(DBusError) -> Result<Void, AuthenticationError> {
-    tell(
+    report(
       .hint(
         await reader.isSwiped(until: deadline)
           ? "Swipe your finger across the reader" : "Put your finger on the reader"))
@@ -75,15 +75,15 @@ struct FingerprintVerification: Sendable {
       case .scan(.match):
         return .success(())
       case .scan(.retry(let hint)):
-        tell(.hint(hint.text))
+        report(.hint(hint.text))
       case .scan(.noMatch):
         tryCount += 1
-        guard tryCount < largestTryCount else {
+        guard tryCount < maximumAttemptCount else {
           return .failure(
             AuthenticationError(
               .failed, "the finger is not enrolled"))
         }
-        tell(.problem("That finger was not recognized. Try again"))
+        report(.problem("That finger was not recognized. Try again"))
         try await reader.call("VerifyStop", until: deadline)
         try await reader.call("VerifyStart", [.string("any")], until: deadline)
       case .scan(.ended(let status)):

@@ -116,10 +116,10 @@ private final class LogindState {
     // A restarted logind does not know the earlier delay.
     delay = await logind.delaySleep(program: program, reason: reason)
     if let session {
-      if let isLocked = await logind.isLocked(session) { tell(lock.state(isLocked: isLocked)) }
-      if let isActive = await logind.isActive(session) { tell(lock.state(.otherUser, !isActive)) }
+      if let isLocked = await logind.isLocked(session) { report(lock.state(isLocked: isLocked)) }
+      if let isActive = await logind.isActive(session) { report(lock.state(.otherUser, !isActive)) }
       if countsIdleness, let isIdle = await logind.isIdle(session) {
-        tell(lock.state(.idle, isIdle))
+        report(lock.state(.idle, isIdle))
       }
     }
     if let isAsleep = await logind.isPreparingForSleep() { await sleep(isAsleep, logind) }
@@ -133,14 +133,14 @@ private final class LogindState {
       return
     }
     switch signal.name {
-    case "Lock" where signal.path == session: tell(lock.request(isLock: true))
-    case "Unlock" where signal.path == session: tell(lock.request(isLock: false))
+    case "Lock" where signal.path == session: report(lock.request(isLock: true))
+    case "Unlock" where signal.path == session: report(lock.request(isLock: false))
     case "PropertiesChanged" where signal.path == session && signal.arguments.count > 1:
       let changed = signal.arguments[1].entries
-      if let isLocked = changed["LockedHint"]?.boolean { tell(lock.state(isLocked: isLocked)) }
-      if let isActive = changed["Active"]?.boolean { tell(lock.state(.otherUser, !isActive)) }
+      if let isLocked = changed["LockedHint"]?.boolean { report(lock.state(isLocked: isLocked)) }
+      if let isActive = changed["Active"]?.boolean { report(lock.state(.otherUser, !isActive)) }
       if countsIdleness, let isIdle = changed["IdleHint"]?.boolean {
-        tell(lock.state(.idle, isIdle))
+        report(lock.state(.idle, isIdle))
       }
     case "PrepareForSleep":
       if let isAsleep = signal.arguments.first?.boolean { await sleep(isAsleep, logind) }
@@ -156,7 +156,7 @@ private final class LogindState {
     delay = isAsleep ? nil : await logind.delaySleep(program: program, reason: reason)
   }
 
-  private func tell(_ event: SystemEvent?) {
+  private func report(_ event: SystemEvent?) {
     if let event { receive(event) }
   }
 }

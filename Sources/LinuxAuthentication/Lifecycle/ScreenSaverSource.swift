@@ -101,7 +101,7 @@ public struct ScreenSaverSource: LifecycleSource {
 private final class ScreenSaverState {
   private let receive: (SystemEvent) -> Void
   private var active: Set<String> = []
-  private var isCoverTold = false
+  private var isCoverReported = false
 
   init(_ receive: @escaping (SystemEvent) -> Void) {
     self.receive = receive
@@ -111,10 +111,10 @@ private final class ScreenSaverState {
     let wasCovered = !active.isEmpty
     if isActive { active.insert(service) } else { active.remove(service) }
     if isActive, !wasCovered {
-      isCoverTold = true
+      isCoverReported = true
       receive(.sessionLocked)
-    } else if active.isEmpty, isCoverTold {
-      isCoverTold = false
+    } else if active.isEmpty, isCoverReported {
+      isCoverReported = false
       receive(.sessionUnlocked)
     }
   }

@@ -45,13 +45,13 @@ struct PAMStatus: RawRepresentable, Hashable {
 /// A transaction with libpam; it blocks its thread, and only one thread may use it.
 @safe struct PAMTransaction: ~Copyable {
   /// The most bytes that a module accepts as an answer: `PAM_MAX_RESP_SIZE` less its NUL.
-  static let largestAnswerByteCount = Int(PAM_MAX_RESP_SIZE) - 1
+  static let maximumAnswerByteCount = Int(PAM_MAX_RESP_SIZE) - 1
 
   /// Returns whether an answer can be passed on whole.
   ///
   /// A NUL would end it, and the part before it might be right.
   static func takes(_ answer: SecretBytes) -> Bool {
-    guard answer.byteCount <= largestAnswerByteCount else { return false }
+    guard answer.byteCount <= maximumAnswerByteCount else { return false }
     return answer.withBytes { bytes in
       unsafe bytes.withUnsafeBytes { unsafe !$0.contains(0) }
     }

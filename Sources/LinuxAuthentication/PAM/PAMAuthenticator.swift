@@ -114,7 +114,7 @@ public struct PAMAuthenticator: UserAuthenticator {
       authenticated = transaction.user
     } catch {
       if let refusal = conversation.refusal { throw refusal }
-      throw error.error(in: stage, conversation.notice)
+      throw error.error(in: stage, conversation.lockout)
     }
     // A service may succeed although the person cancelled the question of one of its modules.
     if let refusal = conversation.refusal { throw refusal }

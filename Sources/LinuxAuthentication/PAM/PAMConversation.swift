@@ -13,7 +13,7 @@ final class PAMConversation {
   /// Why the person gave no answer: modules return various codes for that.
   private(set) var refusal: AuthenticationError?
   /// The lockout that `pam_faillock` reported.
-  private(set) var notice = LockoutNotice()
+  private(set) var lockout = LockoutMessage()
   /// Whether a secret was given.
   private(set) var hasGivenSecret = false
   /// Whether a module's last action was to ask the person to do something, or to take an answer.
@@ -49,7 +49,7 @@ final class PAMConversation {
   }
 
   private func show(_ message: AuthenticationMessage, _ text: String) {
-    notice.read(text)
+    lockout.read(text)
     // It waits, so that messages stay in order.
     _ = attempt.wait { [prompt] in await prompt.show(message) }
   }
@@ -65,7 +65,7 @@ final class PAMConversation {
         refusal = AuthenticationError(
           .failed,
           "the answer contains a NUL, or is longer than the "
-            + "\(PAMTransaction.largestAnswerByteCount) bytes that PAM accepts")
+            + "\(PAMTransaction.maximumAnswerByteCount) bytes that PAM accepts")
         return nil
       }
       isPersonInvolved = true

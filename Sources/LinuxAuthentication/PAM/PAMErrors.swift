@@ -8,11 +8,11 @@ extension PAMFailure {
   }
 
   /// Returns the error to throw.
-  func error(in stage: Stage, _ notice: LockoutNotice) -> AuthenticationError {
-    if notice.isLocked {
+  func error(in stage: Stage, _ lockout: LockoutMessage) -> AuthenticationError {
+    if lockout.isLocked {
       return AuthenticationError(
         .lockout, "the account is locked after too many failures",
-        retryAfter: notice.remaining)
+        retryAfter: lockout.remaining)
     }
     switch (stage, status) {
     // In these cases the password itself was accepted.

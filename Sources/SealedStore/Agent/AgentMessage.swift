@@ -27,7 +27,7 @@ package struct AgentMessage {
   static let version: UInt8 = 1
   static let lengthByteCount = 2
   static let headByteCount = 4
-  static let largestByteCount = headByteCount + StoreIdentifier.byteCount + 4 + Sodium.keyByteCount
+  static let maximumByteCount = headByteCount + StoreIdentifier.byteCount + 4 + Sodium.keyByteCount
 
   /// The whole message, in memory that is wiped.
   let buffer: ByteBuffer
@@ -88,7 +88,7 @@ package struct IncomingAgentMessage {
     case ended
   }
 
-  private let buffer = ByteBuffer(byteCount: AgentMessage.largestByteCount, isSecret: true)
+  private let buffer = ByteBuffer(byteCount: AgentMessage.maximumByteCount, isSecret: true)
   private var byteCount = 0
 
   /// Prepares for a message.
@@ -114,6 +114,6 @@ package struct IncomingAgentMessage {
   private var wantedByteCount: Int? {
     guard byteCount >= AgentMessage.lengthByteCount else { return AgentMessage.lengthByteCount }
     let whole = AgentMessage.lengthByteCount + Int(buffer.load(UInt16.self, at: 0))
-    return AgentMessage.headByteCount...AgentMessage.largestByteCount ~= whole ? whole : nil
+    return AgentMessage.headByteCount...AgentMessage.maximumByteCount ~= whole ? whole : nil
   }
 }

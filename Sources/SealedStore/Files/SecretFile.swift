@@ -7,17 +7,17 @@ package enum SecretFile {
   /// - Throws: `keyMissing` when there is no such file, `unsafePermissions` when others could read
   ///   or replace it, `invalidKey` when it is larger than a secret can be, or `io`.
   package static func read(
-    _ path: String, largestByteCount: Int, rule: AccessRule,
+    _ path: String, maximumByteCount: Int, rule: AccessRule,
     fileSystem: any FileSystem = LinuxFileSystem()
   ) throws(StoreError) -> SecretBytes {
     let file = try open(path, .read, for: path, fileSystem)
     try rule.check(try file.status(), path: path)
-    let buffer = ByteBuffer(byteCount: largestByteCount + 1, isSecret: true)
+    let buffer = ByteBuffer(byteCount: maximumByteCount + 1, isSecret: true)
     let byteCount = try file.read(at: 0, into: buffer, 0..<buffer.byteCount)
-    guard byteCount <= largestByteCount else {
+    guard byteCount <= maximumByteCount else {
       throw StoreError(
         .invalidKey, store: path,
-        reason: "the file has more than \(largestByteCount) bytes, too many for a key")
+        reason: "the file has more than \(maximumByteCount) bytes, too many for a key")
     }
     return buffer.secret(0..<byteCount)
   }

@@ -49,7 +49,7 @@ struct JournalIdentifier: Hashable, Sendable {
   let bytes: Bytes16
 }
 
-/// A keyed hash of an item's key, 15 bytes, which identifies the item to a holder of the tag key.
+/// A keyed hash of an item's name, 15 bytes, which identifies the item to a holder of the tag key.
 struct ItemTag: Hashable, Sendable {
   /// A zero byte in the place of a record's kind, followed by the hash.
   let bytes: Bytes16
@@ -59,11 +59,11 @@ struct ItemTag: Hashable, Sendable {
     self.bytes = Bytes16(low: bytes.low & ~0xff, high: bytes.high)
   }
 
-  /// Computes the tag of a canonical key.
+  /// Computes the tag of a canonical name.
   init(
-    of buffer: borrowing ByteBuffer, _ canonicalKey: Range<Int>, tagKey: borrowing KeyBytes
+    of buffer: borrowing ByteBuffer, _ canonicalName: Range<Int>, tagKey: borrowing KeyBytes
   ) {
-    let hash = Sodium.sipHash(buffer, canonicalKey, key: tagKey)
+    let hash = Sodium.sipHash(buffer, canonicalName, key: tagKey)
     bytes = Bytes16(low: hash.low << 8, high: hash.high << 8 | hash.low >> 56)
   }
 }

@@ -12,10 +12,10 @@ struct Header: Equatable {
   private static let macByteCount = 32
 
   /// The length of a header of 16 slots of the largest size; a larger file is not read.
-  static let largestByteCount =
+  static let maximumByteCount =
     slotsOffset
-    + KeySlot.largestCount
-    * (SlotHead.largestByteCount + SlotRecord.commitmentByteCount + SlotRecord.wrappedByteCount)
+    + KeySlot.maximumCount
+    * (SlotHead.maximumByteCount + SlotRecord.commitmentByteCount + SlotRecord.wrappedByteCount)
     + SlotRecord.wrappedByteCount + checksumByteCount + macByteCount
 
   let store: StoreIdentifier
@@ -44,14 +44,14 @@ struct Header: Equatable {
 
   init(_ buffer: ByteBuffer, byteCount: Int) throws(Defect) {
     let checked = byteCount - Self.checksumByteCount - Self.macByteCount
-    guard checked >= Self.slotsOffset, byteCount <= Self.largestByteCount,
+    guard checked >= Self.slotsOffset, byteCount <= Self.maximumByteCount,
       Sodium.hash16(buffer, 0..<checked, key: nil) == Bytes16(buffer, at: checked)
     else { throw .damaged }
     guard buffer.load(UInt64.self, at: 0) == Self.magic else { throw .forged }
     let version = buffer.load(UInt16.self, at: 8)
     guard version == Self.formatVersion else { throw .unsupportedVersion(version) }
     let slotCount = Int(buffer.load(UInt16.self, at: 10))
-    guard buffer.isZero(12..<16), 1...KeySlot.largestCount ~= slotCount else { throw .forged }
+    guard buffer.isZero(12..<16), 1...KeySlot.maximumCount ~= slotCount else { throw .forged }
     store = StoreIdentifier(bytes: Bytes16(buffer, at: 16))
 
     slots = []

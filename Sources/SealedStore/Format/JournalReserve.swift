@@ -4,10 +4,10 @@
 /// on ext4 takes a third of its time.
 enum JournalReserve {
   /// A new reserve makes the length of the file a multiple of this.
-  static let largestByteCount = 32 << 10
+  static let maximumByteCount = 32 << 10
 
   /// Returns where the file ends with a new reserve behind a journal of this length.
   static func end(behind byteCount: Int) -> Int {
-    (byteCount + largestByteCount - 1) / largestByteCount * largestByteCount
+    (byteCount + maximumByteCount - 1) / maximumByteCount * maximumByteCount
   }
 }

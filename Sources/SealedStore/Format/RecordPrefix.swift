@@ -109,31 +109,31 @@ struct RecordLengths: Hashable, Sendable {
   let value: Int
 
   // The compiler folds these computed properties; a stored constant would be read through a call.
-  private static var largestNameByteCount: Int {
-    Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.largestByteCount))
+  private static var maximumNameByteCount: Int {
+    Sodium.tagByteCount + Padding.paddedByteCount(forName: 4 * (5 + Name.maximumByteCount))
   }
-  private static var largestValueByteCount: Int {
-    Sodium.tagByteCount + Padding.paddedByteCount(for: 4 + SealedFileStore.largestValueByteCount)
+  private static var maximumValueByteCount: Int {
+    Sodium.tagByteCount + Padding.paddedByteCount(for: 4 + SealedFileStore.maximumValueByteCount)
   }
 
   /// The length of the shortest record.
-  static let smallestRecordByteCount =
+  static let minimumRecordByteCount =
     RecordPrefix.byteCount + 2 * (Padding.floor + Sodium.tagByteCount)
 
-  /// Computes the lengths from those of the key and the value before padding and sealing.
-  init(keyByteCount: Int, valueByteCount: Int) {
-    name = Sodium.tagByteCount + Padding.paddedByteCount(forName: keyByteCount)
+  /// Computes the lengths from those of the name and the value before padding and sealing.
+  init(nameByteCount: Int, valueByteCount: Int) {
+    name = Sodium.tagByteCount + Padding.paddedByteCount(forName: nameByteCount)
     value = Sodium.tagByteCount + Padding.paddedByteCount(for: 4 + valueByteCount)
   }
 
   /// Computes the lengths of a removal: those of the record that it removes, up to 4 KiB of value.
-  init(keyByteCount: Int, removing removedByteCount: Int?) {
-    let name = Sodium.tagByteCount + Padding.paddedByteCount(forName: keyByteCount)
+  init(nameByteCount: Int, removing removedByteCount: Int?) {
+    let name = Sodium.tagByteCount + Padding.paddedByteCount(forName: nameByteCount)
     self.name = name
     let removed = removedByteCount.map { $0 - RecordPrefix.byteCount - name } ?? 0
     value = min(
       max(removed, Sodium.tagByteCount + Padding.floor),
-      Sodium.tagByteCount + Padding.largestRemoval)
+      Sodium.tagByteCount + Padding.maximumRemoval)
   }
 
   /// Reads lengths; `nil` when no record has them.
@@ -143,7 +143,7 @@ struct RecordLengths: Hashable, Sendable {
     let both = buffer.load(UInt64.self, at: offset)
     name = Int(both & UInt64(UInt32.max))
     value = Int(both >> 32)
-    guard name <= Self.largestNameByteCount, value <= Self.largestValueByteCount,
+    guard name <= Self.maximumNameByteCount, value <= Self.maximumValueByteCount,
       Padding.isPossibleName(name - Sodium.tagByteCount),
       Padding.isPossible(value - Sodium.tagByteCount)
     else { return nil }
@@ -175,7 +175,7 @@ package enum Padding {
   /// The padded length of the shortest value, its length field included, and of the shortest name.
   static let floor = 64
   /// The padded length of the longest value in a removal.
-  static let largestRemoval = 4096
+  static let maximumRemoval = 4096
   private static let nameStep = 64
 
   /// Returns the padded length of `byteCount` bytes: a value with its length field.

@@ -40,7 +40,7 @@ extension SlotRecord {
 ///
 /// `kind 2 ‖ length of the parameters 2 ‖ parameters`.
 package struct SlotHead: Equatable, Sendable {
-  package static let largestByteCount = 4 + Int(UInt16.max)
+  package static let maximumByteCount = 4 + Int(UInt16.max)
 
   let kind: UInt16
   let parameterBytes: [UInt8]
@@ -76,11 +76,11 @@ package struct SlotHead: Equatable, Sendable {
       parameterBytes = Array(reference.utf8)
       smallest = 1
     }
-    guard smallest...Name.largestByteCount ~= parameterBytes.count else {
+    guard smallest...Name.maximumByteCount ~= parameterBytes.count else {
       throw StoreError(
         .invalidName, store: "key slot",
         reason: "the label or reference of a key slot has \(parameterBytes.count) bytes",
-        remedy: "Give one of at most \(Name.largestByteCount) bytes; a reference must not be empty")
+        remedy: "Give one of at most \(Name.maximumByteCount) bytes; a reference must not be empty")
     }
   }
 

@@ -72,11 +72,11 @@ struct ItemIndex: Sendable {
     var isFree: Bool { position == Slot.free.position }
   }
 
-  private static let smallestTableCount = 16
+  private static let minimumTableCount = 16
 
   private(set) var entries: [Entry] = []
   /// The slots; their number is a power of two, and at most three quarters of them are taken.
-  private var table = [Slot](repeating: .free, count: smallestTableCount)
+  private var table = [Slot](repeating: .free, count: minimumTableCount)
 
   /// A meaningless value: if fetched data were not used, the compiler would remove the fetch.
   private var fetched: UInt32 = 0

@@ -8,10 +8,10 @@ struct ItemReader {
   private let associatedData = RecordOpener.associatedData()
 
   /// The length above which only the name of a record is read, if only names are opened.
-  private static let largestByteCountForName = 16 << 10
+  private static let maximumByteCountForName = 16 << 10
 
-  private var largestByteCountInWindow: Int {
-    parts == .nameOfKnownKind ? Self.largestByteCountForName : JournalWindow.largestRangeByteCount
+  private var maximumByteCountInWindow: Int {
+    parts == .nameOfKnownKind ? Self.maximumByteCountForName : JournalWindow.maximumRangeByteCount
   }
 
   /// Begins to read a journal.
@@ -70,7 +70,7 @@ struct ItemReader {
   ) throws(StoreError) -> RecordOpener.OpenRecord? {
     let start = Int(entry.offset)
     let end = start + entry.recordByteCount
-    guard entry.recordByteCount <= largestByteCountInWindow else {
+    guard entry.recordByteCount <= maximumByteCountInWindow else {
       return try opener.read(from: file, at: start, fileByteCount: end, parts)
     }
     // The record is opened in place, because every record is read only once.

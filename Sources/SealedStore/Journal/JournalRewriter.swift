@@ -53,15 +53,15 @@ struct JournalRewriter {
     let parts = record.offset + RecordPrefix.byteCount..<record.offset + lengths.record
     buffer.copy(record.buffer, parts, to: place + RecordPrefix.byteCount)
     // The tag in the old prefix is not used: a rotation has another key for tags.
-    let tag = ItemTag(of: record.buffer, record.canonicalKey, tagKey: keys.tagKey)
+    let tag = ItemTag(of: record.buffer, record.canonicalName, tagKey: keys.tagKey)
     entries.append((sealer.seal(buffer, at: place, lengths, kind: nextKind, tag: tag), false))
   }
 
   /// Adds a value under a name of its own.
   ///
   /// - Throws: `noSpace` or `io`.
-  mutating func add(_ value: SecretBytes, for key: StoreKey) throws(StoreError) {
-    let record = UnsealedRecord(.put(value, for: key))
+  mutating func add(_ value: SecretBytes, for name: ItemName) throws(StoreError) {
+    let record = UnsealedRecord(.put(value, for: name))
     let byteCount = record.lengths.record
     let place = try place(for: byteCount)
     // The padding must be zeros, and the buffer may have been used before.

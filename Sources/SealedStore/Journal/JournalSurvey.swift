@@ -52,9 +52,9 @@ struct JournalSurvey {
   /// The start of the first gap that is not among ``gaps``.
   private(set) var firstOtherGap: Int?
   /// The names of items, if they open.
-  private(set) var names: [ItemTag: StoreKey] = [:]
+  private(set) var names: [ItemTag: ItemName] = [:]
 
-  private static let largestGapCount = 10_000
+  private static let maximumGapCount = 10_000
 
   /// The number of records at the front that are in the order of their numbers; the others follow.
   private var orderedCount = 0
@@ -101,7 +101,7 @@ struct JournalSurvey {
         Found(
           prefix: $0.record.prefix, offset: start, hasName: $0.hasName, hasValue: $0.hasValue)
       }
-      if let opened, opened.hasName, let key = opened.record.key {
+      if let opened, opened.hasName, let key = opened.record.name {
         names[opened.record.prefix.tag] = key
       }
       if let prefix, let found, found.isWhole {
@@ -123,7 +123,7 @@ struct JournalSurvey {
           number: found?.prefix.number ?? expectedNumber ?? prefix.number, part: found)
         if let found {
           add(partial: found)
-        } else if isRecordExpected, unopened.count < Self.largestGapCount {
+        } else if isRecordExpected, unopened.count < Self.maximumGapCount {
           unopened.append(broken)
         }
         record = broken
@@ -200,7 +200,7 @@ struct JournalSurvey {
   }
 
   private mutating func add(_ gap: Gap) {
-    if gaps.count < Self.largestGapCount {
+    if gaps.count < Self.maximumGapCount {
       gaps.append(gap)
     } else if firstOtherGap == nil {
       firstOtherGap = gap.range.lowerBound
@@ -242,7 +242,7 @@ struct JournalSurvey {
   private static func prefix(
     at start: Int, in range: Range<Int>, _ window: inout JournalWindow, _ keys: KeyRing
   ) throws(StoreError) -> RecordPrefix? {
-    guard range.upperBound - start >= RecordLengths.smallestRecordByteCount,
+    guard range.upperBound - start >= RecordLengths.minimumRecordByteCount,
       let offset = try window.offset(of: start..<start + RecordPrefix.byteCount),
       let prefix = RecordPrefix(window.buffer, at: offset, maskKey: keys.maskKey),
       prefix.recordByteCount <= range.upperBound - start

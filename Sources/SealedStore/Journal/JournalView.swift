@@ -11,11 +11,11 @@ final class JournalView: @unchecked Sendable {
   /// The newest record of every item.
   private(set) var live = LiveRecords()
   /// The end of the part that counts or, in a damaged journal, of the part that the chain confirms.
-  private(set) var end: JournalPosition { didSet { sortedKeys = nil } }
+  private(set) var end: JournalPosition { didSet { sortedNames = nil } }
   /// The start of the last record, if there is one.
   private var lastRecordStart: Int?
-  /// The keys of all items, if they were listed since the last change.
-  var sortedKeys: [StoreKey]?
+  /// The names of all items, if they were listed since the last change.
+  var sortedNames: [ItemName]?
   /// Whether this process knows that the directory was synced since the file got its name.
   var isNameDurable = false
   /// The length of the file when it was last read or written.
@@ -31,7 +31,7 @@ final class JournalView: @unchecked Sendable {
   /// The memory in which names are encoded for a search; longer names get memory of their own.
   private let nameBuffer = ByteBuffer(byteCount: nameBufferByteCount)
   private static let nameBufferByteCount = 512
-  private lazy var behindBuffer = ByteBuffer(byteCount: JournalReserve.largestByteCount)
+  private lazy var behindBuffer = ByteBuffer(byteCount: JournalReserve.maximumByteCount)
   private var kept = KeptRecords()
 
   init(
@@ -61,12 +61,12 @@ final class JournalView: @unchecked Sendable {
   var index: ItemIndex { live.index }
 
   /// Computes the tag of an item.
-  func tag(of key: StoreKey, _ keys: KeyRing) -> ItemTag {
-    let byteCount = key.canonicalByteCount
+  func tag(of name: ItemName, _ keys: KeyRing) -> ItemTag {
+    let byteCount = name.canonicalByteCount
     guard byteCount <= Self.nameBufferByteCount else {
-      return ItemTag(of: key, tagKey: keys.tagKey)
+      return ItemTag(of: name, tagKey: keys.tagKey)
     }
-    key.storeCanonical(in: nameBuffer, at: 0)
+    name.storeCanonical(in: nameBuffer, at: 0)
     return ItemTag(of: nameBuffer, 0..<byteCount, tagKey: keys.tagKey)
   }
 
@@ -76,7 +76,7 @@ final class JournalView: @unchecked Sendable {
   func entry(of tag: ItemTag) -> ItemIndex.Entry? { live.index[tag] }
 
   /// Whether records are kept in memory once they were read.
-  var keepsRecords: Bool { live.index.count <= KeptRecords.largestItemCount }
+  var keepsRecords: Bool { live.index.count <= KeptRecords.maximumItemCount }
 
   /// Returns the record of an entry, if it was kept.
   func keptRecord(of entry: ItemIndex.Entry) -> SealedRecord? {
@@ -259,12 +259,12 @@ final class JournalView: @unchecked Sendable {
   /// - Throws: `io`.
   func isVacantBehindEnd() throws(StoreError) -> Bool {
     let behind = end.byteCount..<max(end.byteCount, fileByteCount)
-    if behind.count <= JournalReserve.largestByteCount {
+    if behind.count <= JournalReserve.maximumByteCount {
       let buffer = behindBuffer
       let count = try file.read(at: behind.lowerBound, into: buffer, 0..<behind.count)
       return buffer.isZero(0..<count)
     }
-    guard behind.count <= UnmarkedPart.largestRemainsByteCount else { return false }
+    guard behind.count <= UnmarkedPart.maximumRemainsByteCount else { return false }
     return try file.startOfTrailingZeros(in: behind) == behind.lowerBound
   }
 }

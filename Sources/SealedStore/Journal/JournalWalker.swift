@@ -5,7 +5,7 @@ import SecretStores
 /// No name and no value is decrypted.
 struct JournalWalker {
   /// The length below which a journal is read before another thread is awake.
-  private static let smallestSharedByteCount = 16 << 20
+  private static let minimumSharedByteCount = 16 << 20
 
   private enum Source {
     case alone(JournalPartReader)
@@ -28,7 +28,7 @@ struct JournalWalker {
       JournalPartReader(file, fileByteCount: fileByteCount, from: position, keys: keys)
     }
     source =
-      fileByteCount - position.byteCount < Self.smallestSharedByteCount
+      fileByteCount - position.byteCount < Self.minimumSharedByteCount
       ? .alone(reader()) : .shared(SharedWalk(reader(), reader(), from: position))
     part = JournalPart(at: position)
     self.position = position

@@ -7,9 +7,9 @@ import SecretStores
 /// mapped file.
 struct JournalWindow {
   /// The longest range that can be requested.
-  static let largestRangeByteCount = largestBufferByteCount - JournalPage.byteCount
+  static let maximumRangeByteCount = maximumBufferByteCount - JournalPage.byteCount
 
-  private static let largestBufferByteCount = 256 << 10
+  private static let maximumBufferByteCount = 256 << 10
 
   private let file: OpenFile
   let buffer: ByteBuffer
@@ -23,7 +23,7 @@ struct JournalWindow {
   init(_ file: OpenFile, spanning spanByteCount: Int) {
     self.file = file
     // A range is read from the beginning of the page in which it starts.
-    let needed = min(max(spanByteCount, 0), Self.largestRangeByteCount) + JournalPage.byteCount
+    let needed = min(max(spanByteCount, 0), Self.maximumRangeByteCount) + JournalPage.byteCount
     // The buffer is wiped in the end, because records may be opened in it.
     buffer = ByteBuffer(byteCount: needed, isSecret: true)
   }

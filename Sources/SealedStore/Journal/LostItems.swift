@@ -3,9 +3,9 @@ import SecretStores
 /// What a repair could not keep.
 struct LostItems: Sendable {
   /// The items without any value that opens.
-  private(set) var gone: [StoreKey] = []
+  private(set) var gone: [ItemName] = []
   /// The items that went back to an older value, or came back because their removal is lost.
-  private(set) var older: [StoreKey] = []
+  private(set) var older: [ItemName] = []
   /// The number of further items that are gone or older, whose names do not open.
   private(set) var unnamedCount = 0
   /// The number of records that do not open, but are known to be of one of these items, or to be

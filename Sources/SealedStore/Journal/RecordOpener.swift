@@ -43,32 +43,32 @@ struct RecordOpener: Sendable {
     let buffer: ByteBuffer
     /// The start of the record in the buffer.
     let offset: Int
-    /// The range of the canonical key; empty in a void change, and when the name was not opened.
-    fileprivate(set) var canonicalKey = 0..<0
+    /// The range of the canonical name; empty in a void change, and when the name was not opened.
+    fileprivate(set) var canonicalName = 0..<0
     /// The range of the value; empty when it was not opened.
     fileprivate(set) var valueRange = 0..<0
 
     /// Whether the record changes no item.
-    var isVoid: Bool { canonicalKey.isEmpty && prefix.kind.contains(.removed) }
+    var isVoid: Bool { canonicalName.isEmpty && prefix.kind.contains(.removed) }
 
     /// The value, in memory that is wiped.
     var value: SecretBytes { buffer.secret(valueRange) }
 
-    /// The key; `nil` when the bytes are not a key, which only a holder of the keys could write.
-    var key: StoreKey? {
-      var reader = CanonicalKeyReader()
-      return key(by: &reader)
+    /// The name; `nil` when the bytes are not a name, which only a holder of the keys could write.
+    var name: ItemName? {
+      var reader = CanonicalNameReader()
+      return name(by: &reader)
     }
 
-    /// Reads the key with a reader that is used for many keys.
-    func key(by reader: inout CanonicalKeyReader) -> StoreKey? {
-      reader.key(in: buffer, canonicalKey)
+    /// Reads the name with a reader that is used for many names.
+    func name(by reader: inout CanonicalNameReader) -> ItemName? {
+      reader.name(in: buffer, canonicalName)
     }
   }
 
   /// Computes the tag of the name in an open record, which should be the one in the prefix.
   func tag(of record: OpenRecord) -> ItemTag {
-    ItemTag(of: record.buffer, record.canonicalKey, tagKey: tagKey)
+    ItemTag(of: record.buffer, record.canonicalName, tagKey: tagKey)
   }
 
   /// Opens a whole record in place; `nil` when it is not authentic or not what a writer makes.
@@ -101,8 +101,8 @@ struct RecordOpener: Sendable {
     else { return nil }
     var record = OpenRecord(prefix: prefix, buffer: buffer, offset: offset)
     if parts.haveName {
-      guard let key = openName(of: prefix, buffer, at: offset, associatedData) else { return nil }
-      record.canonicalKey = key
+      guard let name = openName(of: prefix, buffer, at: offset, associatedData) else { return nil }
+      record.canonicalName = name
     }
     if parts.haveValue {
       guard let value = Self.openValue(of: prefix, buffer, at: offset, associatedData, valueKey)
@@ -114,7 +114,7 @@ struct RecordOpener: Sendable {
     return record
   }
 
-  /// Opens the name of a record in place, and returns the range of its canonical key.
+  /// Opens the name of a record in place, and returns the range of its canonical name.
   private func openName(
     of prefix: RecordPrefix, _ buffer: ByteBuffer, at offset: Int, _ associatedData: ByteBuffer
   ) -> Range<Int>? {
@@ -124,13 +124,13 @@ struct RecordOpener: Sendable {
         buffer, sealed, nonce: RecordPrefix.nonceRange(at: offset),
         associatedData: associatedData, 0..<Self.associatedDataByteCount, key: nameKey)
     else { return nil }
-    let name = sealed.lowerBound..<sealed.upperBound - Sodium.tagByteCount
-    let byteCount = StoreKey.canonicalByteCount(in: buffer, name)
-    let key = name.lowerBound..<name.lowerBound + byteCount
-    guard Padding.paddedByteCount(forName: byteCount) == name.count,
-      buffer.isZero(key.upperBound..<name.upperBound)
+    let padded = sealed.lowerBound..<sealed.upperBound - Sodium.tagByteCount
+    let byteCount = ItemName.canonicalByteCount(in: buffer, padded)
+    let name = padded.lowerBound..<padded.lowerBound + byteCount
+    guard Padding.paddedByteCount(forName: byteCount) == padded.count,
+      buffer.isZero(name.upperBound..<padded.upperBound)
     else { return nil }
-    return key
+    return name
   }
 
   /// Opens the value of a record in place, and returns its range.
@@ -169,7 +169,7 @@ struct RecordOpener: Sendable {
   func read(
     from file: OpenFile, at start: Int, fileByteCount: Int, _ parts: Parts
   ) throws(StoreError) -> OpenRecord? {
-    guard start + RecordLengths.smallestRecordByteCount <= fileByteCount else { return nil }
+    guard start + RecordLengths.minimumRecordByteCount <= fileByteCount else { return nil }
     let head = ByteBuffer(byteCount: RecordPrefix.byteCount)
     guard try file.read(at: start, into: head, 0..<head.byteCount) == head.byteCount,
       let lengths = RecordLengths(head, at: 0), start + lengths.record <= fileByteCount
@@ -214,9 +214,9 @@ struct RecordOpener: Sendable {
     journal.bytes.store(in: buffer, at: 0)
     var record = OpenRecord(prefix: prefix, buffer: buffer, offset: 16)
     var hasName = false
-    if let key = openName(of: prefix, buffer, at: 16, buffer) {
-      record.canonicalKey = key
-      hasName = tag(of: record) == prefix.tag && (record.isVoid || record.key != nil)
+    if let name = openName(of: prefix, buffer, at: 16, buffer) {
+      record.canonicalName = name
+      hasName = tag(of: record) == prefix.tag && (record.isVoid || record.name != nil)
     }
     let value = Self.openValue(of: prefix, buffer, at: 16, buffer, valueKey)
     if let value { record.valueRange = value }
@@ -233,10 +233,10 @@ extension RecordLengths {
 }
 
 extension ItemTag {
-  /// Computes the tag of a key's item.
-  init(of key: StoreKey, tagKey: KeyBytes) {
-    let canonicalKey = ByteBuffer(byteCount: key.canonicalByteCount)
-    key.storeCanonical(in: canonicalKey, at: 0)
-    self.init(of: canonicalKey, 0..<canonicalKey.byteCount, tagKey: tagKey)
+  /// Computes the tag of a name's item.
+  init(of name: ItemName, tagKey: KeyBytes) {
+    let canonicalName = ByteBuffer(byteCount: name.canonicalByteCount)
+    name.storeCanonical(in: canonicalName, at: 0)
+    self.init(of: canonicalName, 0..<canonicalName.byteCount, tagKey: tagKey)
   }
 }

@@ -25,19 +25,19 @@ package struct RecordsInMemory {
   /// Seals a change that puts one value.
   ///
   /// - Returns: The record of the value.
-  package func seal(_ value: SecretBytes, for key: StoreKey) -> ByteBuffer {
+  package func seal(_ value: SecretBytes, for name: ItemName) -> ByteBuffer {
     SealedChange(
-      of: [UnsealedRecord(.put(value, for: key))], journal: journal, after: start,
+      of: [UnsealedRecord(.put(value, for: name))], journal: journal, after: start,
       fileByteCount: .max, keys: keys, memory: memory
     ).buffer
   }
 
   /// Opens a copy of a record in the same way as one that was read from a file.
   ///
-  /// - Returns: The value; `nil` when the record is not that of the key.
-  package func open(_ record: ByteBuffer, of canonicalKey: ByteBuffer) -> SecretBytes? {
+  /// - Returns: The value; `nil` when the record is not that of the name.
+  package func open(_ record: ByteBuffer, of canonicalName: ByteBuffer) -> SecretBytes? {
     let entry = ItemIndex.Entry(
-      tag: ItemTag(of: canonicalKey, 0..<canonicalKey.byteCount, tagKey: keys.tagKey), offset: 0,
+      tag: ItemTag(of: canonicalName, 0..<canonicalName.byteCount, tagKey: keys.tagKey), offset: 0,
       recordByteCount: record.byteCount, nonceStart: RecordPrefix.nonceStart(record, at: 0))
     return SealedRecord(copying: record, in: journal).value(of: entry, keys)
   }

@@ -3,12 +3,12 @@ import SecretStores
 /// The names that a repair gives to records whose values open and whose names do not.
 struct RestoredNames: Sendable {
   /// The records, with the names to use.
-  private(set) var entries: [(entry: ItemIndex.Entry, key: StoreKey)] = []
+  private(set) var entries: [(entry: ItemIndex.Entry, name: ItemName)] = []
   /// The names that came from other records of the items.
-  private(set) var renamed: [StoreKey] = []
+  private(set) var renamed: [ItemName] = []
   /// The names of items whose own names do not open anywhere.
-  private(set) var recovered: [StoreKey] = []
-  private var keys: [ItemTag: StoreKey] = [:]
+  private(set) var recovered: [ItemName] = []
+  private var names: [ItemTag: ItemName] = [:]
 
   init() {}
 
@@ -25,16 +25,16 @@ struct RestoredNames: Sendable {
   ) throws(StoreError) {
     for record in values where !record.hasName {
       let tag = record.prefix.tag
-      let key: StoreKey
-      if let name = survey.names[tag] {
-        key = name
-        renamed.append(name)
+      let name: ItemName
+      if let known = survey.names[tag] {
+        name = known
+        renamed.append(known)
       } else {
-        key = try Self.newName(record, journal)
-        recovered.append(key)
+        name = try Self.newName(record, journal)
+        recovered.append(name)
       }
-      keys[tag] = key
-      entries.append((record.entry, key))
+      names[tag] = name
+      entries.append((record.entry, name))
     }
     entries.sort { $0.entry.offset < $1.entry.offset }
     renamed.sort()
@@ -43,13 +43,13 @@ struct RestoredNames: Sendable {
 
   private static func newName(
     _ record: JournalSurvey.Found, _ journal: JournalIdentifier
-  ) throws(StoreError) -> StoreKey {
-    try StoreKey(
+  ) throws(StoreError) -> ItemName {
+    try ItemName(
       "damaged-\(journal.bytes.hexadecimal)-byte-\(record.offset)", in: "recovered")
   }
 
   /// Returns the name under which a record is kept.
-  func name(of record: JournalSurvey.Found, _ survey: JournalSurvey) -> StoreKey? {
-    keys[record.prefix.tag] ?? survey.names[record.prefix.tag]
+  func name(of record: JournalSurvey.Found, _ survey: JournalSurvey) -> ItemName? {
+    names[record.prefix.tag] ?? survey.names[record.prefix.tag]
   }
 }

@@ -68,11 +68,11 @@ struct SealedChange {
 
 /// A record before it is sealed.
 struct UnsealedRecord {
-  /// The key of the item; `nil` in a void change.
-  private let key: StoreKey?
+  /// The name of the item; `nil` in a void change.
+  private let name: ItemName?
   /// The value; `nil` in a removal.
   private let value: SecretBytes?
-  private let keyByteCount: Int
+  private let nameByteCount: Int
   let lengths: RecordLengths
 
   /// Creates the record of a change.
@@ -82,24 +82,24 @@ struct UnsealedRecord {
   ///   - removedByteCount: The length of the record that a removal removes.
   init(_ change: StoreChange, removing removedByteCount: Int? = nil) {
     switch change {
-    case .put(let value, for: let key):
-      self.key = key
+    case .put(let value, for: let name):
+      self.name = name
       self.value = value
-      keyByteCount = key.canonicalByteCount
-      lengths = RecordLengths(keyByteCount: keyByteCount, valueByteCount: value.byteCount)
-    case .remove(let key):
-      self.key = key
+      nameByteCount = name.canonicalByteCount
+      lengths = RecordLengths(nameByteCount: nameByteCount, valueByteCount: value.byteCount)
+    case .remove(let name):
+      self.name = name
       value = nil
-      keyByteCount = key.canonicalByteCount
-      lengths = RecordLengths(keyByteCount: keyByteCount, removing: removedByteCount)
+      nameByteCount = name.canonicalByteCount
+      lengths = RecordLengths(nameByteCount: nameByteCount, removing: removedByteCount)
     }
   }
 
   private init() {
-    key = nil
+    name = nil
     value = nil
-    keyByteCount = 0
-    lengths = RecordLengths(keyByteCount: 0, removing: nil)
+    nameByteCount = 0
+    lengths = RecordLengths(nameByteCount: 0, removing: nil)
   }
 
   /// A record that changes no item: the removal of an empty name.
@@ -112,9 +112,9 @@ struct UnsealedRecord {
     in buffer: ByteBuffer, at offset: Int, kind: RecordKind, _ sealer: inout RecordSealer,
     tagKey: KeyBytes
   ) -> ItemIndex.Entry {
-    let name = lengths.nameRange(at: offset).lowerBound
-    key?.storeCanonical(in: buffer, at: name)
-    let tag = ItemTag(of: buffer, name..<name + keyByteCount, tagKey: tagKey)
+    let start = lengths.nameRange(at: offset).lowerBound
+    name?.storeCanonical(in: buffer, at: start)
+    let tag = ItemTag(of: buffer, start..<start + nameByteCount, tagKey: tagKey)
     if let value {
       let start = lengths.valueRange(at: offset).lowerBound
       buffer.store(UInt32(value.byteCount), at: start)
@@ -207,10 +207,10 @@ struct RecordSealer {
 ///
 /// A class, so that no two copies can give out the same nonce.
 package final class NonceSupply {
-  private static let largestBlockCount = 128
+  private static let maximumBlockCount = 128
 
   private let random: any RandomSource
-  private let block = ByteBuffer(byteCount: largestBlockCount * Sodium.nonceByteCount)
+  private let block = ByteBuffer(byteCount: maximumBlockCount * Sodium.nonceByteCount)
   /// The number still to be fetched for the current change; `.max` or less if it is not known.
   private var missingCount = 0
   private var filledByteCount = 0
@@ -233,7 +233,7 @@ package final class NonceSupply {
   /// Writes the next nonce into a buffer.
   package func next(into buffer: ByteBuffer, at offset: Int) {
     if usedByteCount == filledByteCount {
-      let count = min(max(1, missingCount), Self.largestBlockCount)
+      let count = min(max(1, missingCount), Self.maximumBlockCount)
       missingCount -= count
       (filledByteCount, usedByteCount) = (count * Sodium.nonceByteCount, 0)
       random.fill(block, 0..<filledByteCount)

@@ -89,8 +89,8 @@ struct KeptRecords {
   /// The largest number of items in a store whose records are kept.
   ///
   /// In a larger store, most records would be dropped before they are read again.
-  static let largestItemCount = 256
-  private static let largestByteCount = 4 << 10
+  static let maximumItemCount = 256
+  private static let maximumByteCount = 4 << 10
 
   /// The records by their starts in the journal.
   private var records: [UInt64: SealedRecord] = [:]
@@ -99,9 +99,9 @@ struct KeptRecords {
 
   /// Keeps a record unless it is a long one.
   mutating func keep(_ record: SealedRecord, at offset: UInt64) {
-    guard record.byteCount <= Self.largestByteCount else { return }
+    guard record.byteCount <= Self.maximumByteCount else { return }
     // Some records are superseded by now: all are dropped, and those in use are kept again later.
-    if records.count == Self.largestItemCount { records = [:] }
+    if records.count == Self.maximumItemCount { records = [:] }
     records[offset] = record
   }
 }

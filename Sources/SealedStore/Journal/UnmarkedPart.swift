@@ -17,8 +17,8 @@ struct UnmarkedPart {
   /// The length of the largest change with its reserve: a crash leaves no more than that.
   ///
   /// A sparse file of terabytes must not keep a reader busy for hours.
-  static let largestRemainsByteCount =
-    SealedFileStore.largestChangeByteCount + JournalReserve.largestByteCount
+  static let maximumRemainsByteCount =
+    SealedFileStore.maximumChangeByteCount + JournalReserve.maximumByteCount
 
   private let file: OpenFile
   private let opener: RecordOpener
@@ -130,7 +130,7 @@ struct UnmarkedPart {
   /// Searches the remains for damage: a crash leaves only one change, at the end of what counts.
   private mutating func examineRemains() throws(StoreError) {
     let behind = min(end.byteCount, fileByteCount)..<fileByteCount
-    if behind.count > Self.largestRemainsByteCount {
+    if behind.count > Self.maximumRemainsByteCount {
       (remainsEnd, damageOffset) = (behind.upperBound, behind.lowerBound)
       return
     }
@@ -139,7 +139,7 @@ struct UnmarkedPart {
   }
 
   private func startOfAnotherChange() throws(StoreError) -> Int? {
-    let last = min(remainsEnd, fileByteCount - RecordLengths.smallestRecordByteCount)
+    let last = min(remainsEnd, fileByteCount - RecordLengths.minimumRecordByteCount)
     guard end.byteCount <= last else { return nil }
     var window = JournalWindow(file, spanning: fileByteCount - end.byteCount)
     var budget = TrialBudget()

@@ -54,7 +54,7 @@ public struct KeyFile: KeySource {
 
   private func key(for use: WrappingKey.Use) throws(StoreError) -> WrappingKey {
     try WrappingKey(
-      SecretFile.read(path, largestByteCount: Sodium.keyByteCount, rule: .privateFile),
+      SecretFile.read(path, maximumByteCount: Sodium.keyByteCount, rule: .privateFile),
       from: path, for: use)
   }
 }

@@ -1,7 +1,7 @@
 /// One of the 1 to 16 ways to open a store, as it can be listed without any key.
 public struct KeySlot: Hashable, Sendable {
   /// The largest number of slots in a store.
-  public static let largestCount = 16
+  public static let maximumCount = 16
 
   /// The number of the slot, from 1; when a slot is removed, those behind it move up.
   public let number: Int

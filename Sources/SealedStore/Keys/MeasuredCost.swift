@@ -7,13 +7,13 @@ package struct MeasuredCost: Hashable, Sendable {
   package let memoryByteCount: Int
 
   static let passes = 3...10
-  static let largestMemoryByteCount = 256 << 20
-  private static let smallestMemoryByteCount = 64 << 20
+  static let maximumMemoryByteCount = 256 << 20
+  private static let minimumMemoryByteCount = 64 << 20
   private static let target = Duration.seconds(1)
 
   static let noMemory = StoreError(
     .unavailable, store: StoreError.slotName,
-    reason: "deriving the key needs \(smallestMemoryByteCount >> 20) MiB of memory, "
+    reason: "deriving the key needs \(minimumMemoryByteCount >> 20) MiB of memory, "
       + "which are not available")
 
   /// Measures which costs take about a second of processor time on this machine.
@@ -34,11 +34,11 @@ package struct MeasuredCost: Hashable, Sendable {
   ///   - availableByteCount: The memory available to the process; `nil` when it is not known.
   /// - Returns: The costs to try, the highest first.
   package static func costs(trial: Duration, availableByteCount: Int?) -> [MeasuredCost] {
-    let sizes = [largestMemoryByteCount, largestMemoryByteCount / 2, smallestMemoryByteCount]
+    let sizes = [maximumMemoryByteCount, maximumMemoryByteCount / 2, minimumMemoryByteCount]
     return sizes.filter { size in
-      size == smallestMemoryByteCount || size <= (availableByteCount ?? .max) / 4
+      size == minimumMemoryByteCount || size <= (availableByteCount ?? .max) / 4
     }.map { size in
-      let pass = trial * (size / smallestMemoryByteCount) / passes.lowerBound
+      let pass = trial * (size / minimumMemoryByteCount) / passes.lowerBound
       let count = pass > .zero ? (target / pass).rounded() : .infinity
       return MeasuredCost(
         passes: Int(min(max(count, Double(passes.lowerBound)), Double(passes.upperBound))),
@@ -52,7 +52,7 @@ package struct MeasuredCost: Hashable, Sendable {
     let isDerived = Sodium.deriveKey(
       passphrase: SecretBytes(utf8: "trial"),
       salt: [UInt8](repeating: 0, count: Passphrase.Parameters.saltByteCount),
-      passes: UInt32(passes.lowerBound), memoryByteCount: smallestMemoryByteCount, into: key)
+      passes: UInt32(passes.lowerBound), memoryByteCount: minimumMemoryByteCount, into: key)
     guard isDerived else { throw noMemory }
     return processorTime - start
   }

@@ -32,8 +32,8 @@ public struct Passphrase: KeySource {
     public var totalByteCount: Int
 
     /// 16 slots of the largest measured cost, 40 GiB: about 16 seconds where they were made.
-    private static let smallestTotalByteCount =
-      KeySlot.largestCount * MeasuredCost.passes.upperBound * MeasuredCost.largestMemoryByteCount
+    private static let minimumTotalByteCount =
+      KeySlot.maximumCount * MeasuredCost.passes.upperBound * MeasuredCost.maximumMemoryByteCount
 
     /// Creates limits; the default is 1 to 10 passes over 8 MiB to 1 GiB, and 40 GiB in total.
     ///
@@ -52,7 +52,7 @@ public struct Passphrase: KeySource {
       let largest = passes.upperBound.multipliedReportingOverflow(by: memoryByteCount.upperBound)
       self.totalByteCount =
         totalByteCount
-        ?? max(Self.smallestTotalByteCount, largest.overflow ? .max : largest.partialValue)
+        ?? max(Self.minimumTotalByteCount, largest.overflow ? .max : largest.partialValue)
     }
   }
 
@@ -61,7 +61,7 @@ public struct Passphrase: KeySource {
   private let limits: Limits
 
   /// The longest passphrase in bytes of UTF-8.
-  public static let largestByteCount = 4096
+  public static let maximumByteCount = 4096
 
   /// Takes a passphrase.
   ///
@@ -73,11 +73,11 @@ public struct Passphrase: KeySource {
   public init(
     utf8: SecretBytes, cost: Cost = .measured, limits: Limits = Limits()
   ) throws(StoreError) {
-    guard 1...Self.largestByteCount ~= utf8.byteCount else {
+    guard 1...Self.maximumByteCount ~= utf8.byteCount else {
       throw StoreError(
         .invalidKey, store: "passphrase",
         reason: "the passphrase has \(utf8.byteCount) bytes",
-        remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
+        remedy: "Give one of 1 to \(Self.maximumByteCount) bytes")
     }
     normalized = try Self.normalize(utf8)
     self.cost = cost

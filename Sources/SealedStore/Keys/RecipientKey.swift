@@ -79,7 +79,7 @@ public struct RecipientKey: KeySource {
 
   private func secretKey() throws(StoreError) -> WrappingKey {
     try WrappingKey(
-      SecretFile.read(path, largestByteCount: Sodium.keyByteCount, rule: .privateFile),
+      SecretFile.read(path, maximumByteCount: Sodium.keyByteCount, rule: .privateFile),
       from: path, for: .opening)
   }
 }

@@ -51,7 +51,7 @@ package enum ReferencedKey: Hashable, Sendable {
 
 extension ReferencedKey {
   /// The longest part of an unknown reference in a description, in Unicode's scalars.
-  private static let longestUnknownCount = 24
+  private static let maximumUnknownCount = 24
 
   /// Returns a description in one line, for people.
   func description(of reference: String) -> String {
@@ -70,7 +70,7 @@ extension ReferencedKey {
 
   private static func shortened(_ reference: String) -> String {
     let scalars = reference.unicodeScalars
-    guard scalars.count > longestUnknownCount else { return reference }
-    return String(scalars.prefix(longestUnknownCount)) + "… (\(scalars.count) characters)"
+    guard scalars.count > maximumUnknownCount else { return reference }
+    return String(scalars.prefix(maximumUnknownCount)) + "… (\(scalars.count) characters)"
   }
 }

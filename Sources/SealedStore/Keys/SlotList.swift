@@ -58,10 +58,10 @@ package struct SlotList {
     _ slot: (parameters: KeySlot.Parameters, key: WrappingKey), for source: some KeySource,
     wrapping storeKey: KeyBytes, random: any RandomSource
   ) throws(StoreError) {
-    guard records.count < KeySlot.largestCount else {
+    guard records.count < KeySlot.maximumCount else {
       throw StoreError(
         .invalidKey, store: store,
-        reason: "the store has \(KeySlot.largestCount) key slots already",
+        reason: "the store has \(KeySlot.maximumCount) key slots already",
         remedy: "Remove one first, with \(command("remove"))")
     }
     try checkCost(of: slot.parameters, beside: records, for: source)

@@ -50,7 +50,7 @@ public struct SystemdCredential: KeySource {
     }
     let path = "\(directory)/\(name)"
     return try WrappingKey(
-      SecretFile.read(path, largestByteCount: Sodium.keyByteCount, rule: .credential),
+      SecretFile.read(path, maximumByteCount: Sodium.keyByteCount, rule: .credential),
       from: path, for: use)
   }
 }

@@ -25,7 +25,7 @@ package struct ItemDigest: Hashable, Sendable {
   package var hexadecimal: String { bytes.hexadecimal }
 }
 
-/// A maker of item digests with one key: BLAKE2b of the canonical key's length, the canonical key
+/// A maker of item digests with one key: BLAKE2b of the canonical name's length, the canonical name
 /// and the value.
 package struct ItemDigester: Sendable {
   private let key: KeyBytes
@@ -36,12 +36,12 @@ package struct ItemDigester: Sendable {
     key = try WrappingKey(secret).bytes
   }
 
-  package func digest(of key: StoreKey, _ value: SecretBytes) -> ItemDigest {
-    let keyByteCount = key.canonicalByteCount
-    let buffer = ByteBuffer(byteCount: 4 + keyByteCount + value.byteCount, isSecret: true)
-    buffer.store(UInt32(keyByteCount), at: 0)
-    key.storeCanonical(in: buffer, at: 4)
-    buffer.copy(value, to: 4 + keyByteCount)
+  package func digest(of name: ItemName, _ value: SecretBytes) -> ItemDigest {
+    let nameByteCount = name.canonicalByteCount
+    let buffer = ByteBuffer(byteCount: 4 + nameByteCount + value.byteCount, isSecret: true)
+    buffer.store(UInt32(nameByteCount), at: 0)
+    name.storeCanonical(in: buffer, at: 4)
+    buffer.copy(value, to: 4 + nameByteCount)
     return digest(buffer)
   }
 

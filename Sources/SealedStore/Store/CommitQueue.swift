@@ -17,9 +17,9 @@ import Synchronization
 /// 4.2, because the thread that led commits its next change alone.
 final class CommitQueue: Sendable {
   /// The largest number of bytes that are written together.
-  private static let largestBatchByteCount = 16 << 20
+  private static let maximumBatchByteCount = 16 << 20
   /// The longest time for which a commit waits for others; at most as long as the last one took.
-  private static let longestGathering = Duration.milliseconds(2)
+  private static let maximumGathering = Duration.milliseconds(2)
 
   private struct State {
     /// The batches whose commit has not begun; requests join the last, the first may be gathering.
@@ -100,7 +100,7 @@ final class CommitQueue: Sendable {
         return .alone
       }
       if let batch = state.batches.last,
-        batch.byteCount + byteCount <= Self.largestBatchByteCount
+        batch.byteCount + byteCount <= Self.maximumBatchByteCount
       {
         batch.requests.append(request)
         batch.byteCount += byteCount
@@ -125,7 +125,7 @@ final class CommitQueue: Sendable {
   private func gather(_ batch: Batch, wasAnswered: Bool) -> Bool {
     let patience = state.withLock { state -> Duration? in
       guard let last = state.last, state.batches.count == 1 else { return nil }
-      let left = last.end + min(last.duration, Self.longestGathering) - .now
+      let left = last.end + min(last.duration, Self.maximumGathering) - .now
       guard left > .zero else { return nil }
       let missingCount = wasAnswered ? last.requestCount - 1 : last.requestCount
       batch.completeCount = batch.requests.count + missingCount

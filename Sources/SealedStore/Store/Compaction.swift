@@ -10,7 +10,7 @@ extension SealedFileStore {
     /// The number of changes from which on the lower limit applies.
     static let changeCount = 1000
     /// The limit after any number of changes.
-    static let largestDeadByteCount = 16 << 20
+    static let maximumDeadByteCount = 16 << 20
     /// The limit when the store is locked.
     static let deadByteCountWhenLocking = 256 << 10
   }
@@ -42,7 +42,7 @@ extension SealedFileStore {
   func isCompactionDue(afterChangeOf view: JournalView) -> Bool {
     let dead = view.deadByteCount
     let isWorthIt =
-      dead > CompactionLimit.largestDeadByteCount
+      dead > CompactionLimit.maximumDeadByteCount
       || dead > CompactionLimit.deadByteCount && view.changeCount >= CompactionLimit.changeCount
     return isWorthIt && isMostlyDead(view)
   }
@@ -186,7 +186,7 @@ extension StoreWriter {
   /// - Throws: `corrupt` when an item does not open, `noSpace`, `accessDenied` or `io`.
   func writeJournal(
     _ entries: [ItemIndex.Entry], of reader: ItemReader,
-    and nameless: [(entry: ItemIndex.Entry, key: StoreKey)] = [],
+    and nameless: [(entry: ItemIndex.Entry, name: ItemName)] = [],
     of valueReader: ItemReader? = nil, head: JournalHead, keys: KeyRing,
     progress: SealedFileStore.Progress?
   ) throws(StoreError) -> JournalView {
@@ -199,12 +199,12 @@ extension StoreWriter {
       ) { record, _ throws(StoreError) in
         try rewriter.add(record)
       }
-      for (entry, key) in nameless {
+      for (entry, name) in nameless {
         try valueReader?.forEach(
           [entry], progress: nil,
           failure: { store.corruptRecord($0.offset, "it was changed") }
         ) { record, _ throws(StoreError) in
-          try rewriter.add(record.value, for: key)
+          try rewriter.add(record.value, for: name)
         }
       }
       return try rewriter.finish()

@@ -52,7 +52,7 @@ extension SealedFileStore {
 
     let loader = StoreLoader(directory, options, environment)
     var search = KeySearch(by: .source(NewSlotKey(slot: slot)))
-    let loaded = try loader.load(&search, holding: .exclusive, after: LastLook())
+    let loaded = try loader.load(&search, holding: .exclusive, after: LastSeen())
     guard let state = loaded else { throw loader.corrupt("the new store was changed") }
     return try SealedFileStore(
       directory: directory, state: state, options: options, environment: environment)

@@ -21,7 +21,7 @@ struct HeaderFiles {
   func content(of name: String) throws(StoreError) -> Content {
     guard
       let (content, byteCount) = try directory.read(
-        name, largestByteCount: Header.largestByteCount)
+        name, maximumByteCount: Header.maximumByteCount)
     else { return .missing }
     do throws(Header.Defect) {
       return .header(try Header(content, byteCount: byteCount))

@@ -1,6 +1,6 @@
 import SecretStores
 
-/// The keys of a store as they were when reading began, in the order of their records' places.
+/// The names in a store as they were when reading began, in the order of their records' places.
 ///
 /// The file stays open, so that what is written meanwhile changes nothing.
 struct JournalPages: StorePages {
@@ -11,7 +11,7 @@ struct JournalPages: StorePages {
   private let journal: JournalIdentifier
   private let ring: KeyRing
   private var rest: ArraySlice<ItemIndex.Entry>
-  let keyCount: Int
+  let nameCount: Int
 
   /// - Throws: `locked`, `corrupt`, `accessDenied` or `io`.
   init(of store: SealedFileStore) throws(StoreError) {
@@ -22,7 +22,7 @@ struct JournalPages: StorePages {
     }
     (self.file, self.journal, self.ring) = (file, journal, ring)
     rest = entries.sorted { $0.offset < $1.offset }[...]
-    keyCount = rest.count
+    nameCount = rest.count
   }
 
   /// Reads the next 1,000 names; the keys of the store are in use only meanwhile.
@@ -44,9 +44,9 @@ struct JournalPages: StorePages {
     }
     defer { ring.endUse() }
     do throws(StoreError) {
-      let keys = try store.readNames(of: page, in: nil, of: journal, file, ring)
+      let names = try store.readNames(of: page, in: nil, of: journal, file, ring)
       rest = rest[page.endIndex...]
-      return StoreListing(keys: keys)
+      return StoreListing(names: names)
     } catch let error where error.code == .corrupt {
       rest = []
       return try store.damagedListing(error, from: first.offset, of: journal)

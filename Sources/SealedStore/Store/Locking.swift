@@ -53,7 +53,7 @@ extension SealedFileStore: LockableSecretStore {
     }
     // Another thread unlocked the store first; its keys are used, and these are wiped.
     unused?.wipe()
-    watcher.tellToResynchronize()
+    watcher.requestResynchronization()
   }
 
   /// Opens a locked store again with a passphrase.
@@ -67,7 +67,7 @@ extension SealedFileStore: LockableSecretStore {
   /// to 16 MiB.
   package static let traits = StoreTraits(
     isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-    largestValueByteCount: largestValueByteCount)
+    maximumValueByteCount: maximumValueByteCount)
 
   /// The store's traits: atomic, durable, shared with other processes, values of up to 16 MiB.
   public var traits: StoreTraits { Self.traits }

@@ -1,6 +1,6 @@
 public import SecretStores
 
-extension SealedFileStore: PlacedStore {
+extension SealedFileStore: LocatedStore {
   /// The number of bytes of the journal from which on an excerpt gets no further values.
   private static let excerptByteCount = 4 << 20
 
@@ -14,7 +14,7 @@ extension SealedFileStore: PlacedStore {
   /// Returns what no copy of its directory has, and every path to it has: the identity of a file.
   ///
   /// - Throws: `locked`, `accessDenied` or `io`.
-  package func place() throws(StoreError) -> String? {
+  package func location() throws(StoreError) -> String? {
     guard let lock = try directory.status(of: StoreFile.lock) else { return nil }
     return try identity().map { "\($0), file \(lock.device):\(lock.inode)" }
   }
@@ -29,7 +29,7 @@ extension SealedFileStore: PlacedStore {
     return lock.isSameFile(as: otherLock)
   }
 
-  /// Returns the keys of all items, including damaged ones if a record with the name still opens.
+  /// Returns the names of all items, including damaged ones if a record with the name still opens.
   ///
   /// - Throws: `locked`, `corrupt` when no journal can be used, `accessDenied` or `io`.
   package func listing() throws(StoreError) -> StoreListing {
@@ -49,13 +49,13 @@ extension SealedFileStore: PlacedStore {
     }
   }
 
-  /// Returns the keys that a damaged journal still has.
+  /// Returns the names that a damaged journal still has.
   ///
   /// - Parameters:
   ///   - damage: What is wrong with the journal.
   ///   - start: Items whose records begin before this are left out.
   ///   - listed: The journal that this is a place in; `nil` for the one that the store has now.
-  /// - Returns: The keys, and the damage with what is missing.
+  /// - Returns: The names, and the damage with what is missing.
   /// - Throws: As ``listing()``; `changed` when the store has another journal by now.
   func damagedListing(
     _ damage: StoreError, from start: UInt64 = 0, of listed: JournalIdentifier? = nil
@@ -92,7 +92,7 @@ extension SealedFileStore: PlacedStore {
         "no item is missing here"
       }
     return StoreListing(
-      keys: names.values.sorted(),
+      names: names.values.sorted(),
       damage: StoreError(
         damage.code, store: damage.store, reason: "\(damage.reason); \(missing)",
         remedy: damage.remedy))
@@ -103,28 +103,28 @@ extension SealedFileStore: PlacedStore {
   ///
   /// - Throws: `locked`, `corrupt` when one of them was changed, `accessDenied` or `io`.
   package func values(
-    ofFirst keys: ArraySlice<StoreKey>
+    ofFirst names: ArraySlice<ItemName>
   ) throws(StoreError) -> [SecretBytes?] {
     var positions: [UInt64: Int] = [:]
-    var keyCount = 0
+    var nameCount = 0
     let (file, journal, ring, found) = try withCurrentState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)
       var found: [ItemIndex.Entry] = []
       var byteCount = 0
-      for key in keys {
+      for name in names {
         guard byteCount < Self.excerptByteCount else { break }
-        if let entry = view.index[ItemTag(of: key, tagKey: open.keys.tagKey)] {
-          positions[entry.offset] = keyCount
+        if let entry = view.index[ItemTag(of: name, tagKey: open.keys.tagKey)] {
+          positions[entry.offset] = nameCount
           found.append(entry)
           byteCount += entry.recordByteCount
         }
-        keyCount += 1
+        nameCount += 1
       }
       open.keys.beginUse()
       return (view.file, view.head.journal, open.keys, found)
     }
     defer { ring.endUse() }
-    var values = [SecretBytes?](repeating: nil, count: keyCount)
+    var values = [SecretBytes?](repeating: nil, count: nameCount)
     try ItemReader(file, journal: journal, keys: ring, .value).forEach(
       found, progress: nil, failure: { corruptRecord($0.offset, "it was changed") }
     ) { record, entry in

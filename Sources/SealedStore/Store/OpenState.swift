@@ -72,11 +72,11 @@ struct OpenState {
     {
       return true
     }
-    return try refreshByLooking(from: loader, holding: hold)
+    return try refreshByChecking(from: loader, holding: hold)
   }
 
   /// Does the same when more than the mark must be looked at.
-  private mutating func refreshByLooking(
+  private mutating func refreshByChecking(
     from loader: StoreLoader, holding hold: WriterHold
   ) throws(StoreError) -> Bool {
     if isReplacingJournal { return true }
@@ -181,7 +181,7 @@ struct OpenState {
     var search = KeySearch(by: .keys(keys), slot: slot)
     guard
       let loaded = try loader.load(
-        &search, holding: hold, after: LastLook(furthest: furthest, mark: mark?.seenBytes))
+        &search, holding: hold, after: LastSeen(furthest: furthest, mark: mark?.seenBytes))
     else { return false }
     self = loaded
     return true

@@ -8,31 +8,31 @@ extension SealedFileStore {
   /// the mark.
   ///
   /// It blocks for as long as that takes. Changes by other programs are read first. If a program
-  /// was interrupted while it wrote, its change is settled first, which may wait for another
+  /// was interrupted while it wrote, its change is recovered first, which may wait for another
   /// program for up to ``Options/lockTimeout``.
   ///
   /// - Throws: `locked`, `corrupt` when the item's record, or a part of the journal that could
   ///   hold it, was changed, `wrongKey` when another program revoked this one's key, `timedOut`,
   ///   `unavailable` when the store's directory is gone or its anchor cannot be read,
   ///   `unsafePermissions`, `accessDenied` or `io`.
-  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    guard let found = try find(key, keepingKeys: true) else { return nil }
-    return try value(of: found, for: key)
+  public func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
+    guard let found = try find(name, keepingKeys: true) else { return nil }
+    return try value(of: found, for: name)
   }
 
   /// Reads one value for a writer, from the journal as it was prepared: others change nothing.
   ///
   /// - Throws: `locked`, `corrupt` or `io`.
-  func preparedValue(for key: StoreKey) throws(StoreError) -> SecretBytes? {
+  func preparedValue(for name: ItemName) throws(StoreError) -> SecretBytes? {
     let found = try withState { open throws(StoreError) in
-      try find(key, in: &open, keepingKeys: true)
+      try find(name, in: &open, keepingKeys: true)
     }
-    return try found.map { found throws(StoreError) in try value(of: found, for: key) }
+    return try found.map { found throws(StoreError) in try value(of: found, for: name) }
   }
 
   @inline(__always)
   private func value(
-    of found: FoundItem, for key: StoreKey
+    of found: FoundItem, for name: ItemName
   ) throws(StoreError) -> SecretBytes {
     defer { found.keys.endUse() }
     let value =
@@ -42,7 +42,7 @@ extension SealedFileStore {
         try read(found)
       }
     guard let value else {
-      throw corruptRecord(found.entry.offset, "the item \(key) was changed")
+      throw corruptRecord(found.entry.offset, "the item \(name) was changed")
     }
     return value
   }
@@ -62,57 +62,57 @@ extension SealedFileStore {
   /// Returns whether there is an item, from the index alone.
   ///
   /// - Throws: As ``value(for:)``, and blocks as that does.
-  public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    try find(key, keepingKeys: false) != nil
+  public func contains(_ name: ItemName) throws(StoreError) -> Bool {
+    try find(name, keepingKeys: false) != nil
   }
 
-  /// Returns the keys of one namespace, or of all, in ascending order.
+  /// Returns the names of one namespace, or of all, in ascending order.
   ///
   /// Names are sealed apart from values, and no value is opened. Up to 10,000 names are then kept
   /// in memory until the store is changed or locked: listing them again takes one look at the mark.
   ///
   /// - Throws: As ``value(for:)``, and blocks as that does; `corrupt` also when anything that could
   ///   be an item was changed.
-  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    try keys(in: namespace, progress: nil)
+  public func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    try names(in: namespace, progress: nil)
   }
 
-  /// Returns the keys of one namespace, or of all, in ascending order, and reports progress.
+  /// Returns the names of one namespace, or of all, in ascending order, and reports progress.
   ///
-  /// - Throws: As ``keys(in:)-(StoreNamespace?)``.
-  public func keys(
+  /// - Throws: As ``names(in:)-(StoreNamespace?)``.
+  public func names(
     in namespace: StoreNamespace?, progress: Progress?
-  ) throws(StoreError) -> [StoreKey] {
+  ) throws(StoreError) -> [ItemName] {
     let (known, itemCount) = try withCurrentState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)
-      return (view.sortedKeys, view.index.count)
+      return (view.sortedNames, view.index.count)
     }
-    guard itemCount <= Self.largestKeptKeyCount else {
-      return try readKeys(in: namespace, progress: progress).keys
+    guard itemCount <= Self.maximumKeptNameCount else {
+      return try readNames(in: namespace, progress: progress).names
     }
-    let keys = if let known { known } else { try readAllKeys(progress: progress) }
-    return namespace == nil ? keys : keys.filter { $0.namespace == namespace }
+    let names = if let known { known } else { try readAllNames(progress: progress) }
+    return namespace == nil ? names : names.filter { $0.namespace == namespace }
   }
 
-  /// The largest number of keys that are kept: so many ordinary names take about 2 MB.
-  private static var largestKeptKeyCount: Int { 10_000 }
+  /// The largest number of names that are kept: so many ordinary names take about 2 MB.
+  private static var maximumKeptNameCount: Int { 10_000 }
 
-  /// Reads all keys, and keeps them if they are few.
+  /// Reads all names, and keeps them if they are few.
   ///
-  /// - Throws: As ``keys(in:)-(StoreNamespace?)``.
-  func readAllKeys(progress: Progress?) throws(StoreError) -> [StoreKey] {
-    let (keys, mark) = try readKeys(in: nil, progress: progress)
-    guard keys.count <= Self.largestKeptKeyCount else { return keys }
+  /// - Throws: As ``names(in:)-(StoreNamespace?)``.
+  func readAllNames(progress: Progress?) throws(StoreError) -> [ItemName] {
+    let (names, mark) = try readNames(in: nil, progress: progress)
+    guard names.count <= Self.maximumKeptNameCount else { return names }
     withStateIfOpen { open in
       guard case .usable(let view) = open.journal, view.mark == mark else { return }
-      view.sortedKeys = keys
+      view.sortedNames = names
     }
-    return keys
+    return names
   }
 
-  private func readKeys(
+  private func readNames(
     in namespace: StoreNamespace?, progress: Progress?
-  ) throws(StoreError) -> (keys: [StoreKey], asOf: Mark) {
+  ) throws(StoreError) -> (names: [ItemName], asOf: Mark) {
     let (file, mark, ring, entries) = try withCurrentState { open throws(StoreError) in
       let view = try open.soundJournal(in: directory)
       open.keys.beginUse()
@@ -121,12 +121,12 @@ extension SealedFileStore {
     defer { ring.endUse() }
     let sorted = entries.sorted { $0.offset < $1.offset }
     var steps = ProgressSteps(progress, total: sorted.count, step: 1024)
-    var keys: [StoreKey] = []
-    keys.reserveCapacity(namespace == nil ? sorted.count : 0)
+    var names: [ItemName] = []
+    names.reserveCapacity(namespace == nil ? sorted.count : 0)
     var isAscending = true
     // The names are read in portions that take little memory and give two threads enough to do.
-    for start in stride(from: 0, to: sorted.count, by: Self.largestKeptKeyCount) {
-      let some = sorted[start..<min(start + Self.largestKeptKeyCount, sorted.count)]
+    for start in stride(from: 0, to: sorted.count, by: Self.maximumKeptNameCount) {
+      let some = sorted[start..<min(start + Self.maximumKeptNameCount, sorted.count)]
       let pieceCount = (some.count + Self.namesInPiece - 1) / Self.namesInPiece
       let pieces = TwoThreads.map(pieceCount) { number in
         let first = start + number * Self.namesInPiece
@@ -138,13 +138,13 @@ extension SealedFileStore {
       for (number, piece) in pieces.enumerated() {
         steps.reached(start + number * Self.namesInPiece)
         let piece = try piece.get()
-        if let last = keys.last, let first = piece.first, first < last { isAscending = false }
-        keys += piece
+        if let last = names.last, let first = piece.first, first < last { isAscending = false }
+        names += piece
       }
     }
     steps.finish()
-    if !isAscending { keys.sort() }
-    return (keys, mark)
+    if !isAscending { names.sort() }
+    return (names, mark)
   }
 
   /// The number of names that one thread opens at a time.
@@ -154,21 +154,21 @@ extension SealedFileStore {
   func readNames(
     of entries: ArraySlice<ItemIndex.Entry>, in namespace: StoreNamespace?,
     of journal: JournalIdentifier, _ file: OpenFile, _ ring: KeyRing
-  ) throws(StoreError) -> [StoreKey] {
-    var keys: [StoreKey] = []
-    keys.reserveCapacity(namespace == nil ? entries.count : 0)
-    var keyReader = CanonicalKeyReader()
+  ) throws(StoreError) -> [ItemName] {
+    var names: [ItemName] = []
+    names.reserveCapacity(namespace == nil ? entries.count : 0)
+    var nameReader = CanonicalNameReader()
     try ItemReader(file, journal: journal, keys: ring, .nameOfKnownKind).forEach(
       entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") }
     ) { record, entry throws(StoreError) in
-      guard let key = record.key(by: &keyReader) else {
+      guard let name = record.name(by: &nameReader) else {
         throw corruptRecord(entry.offset, "its name is not valid")
       }
-      if namespace == nil || key.namespace == namespace { keys.append(key) }
+      if namespace == nil || name.namespace == namespace { names.append(name) }
     }
     // In the end, pieces that are in order only need to be merged.
-    keys.sortUnlessAscending()
-    return keys
+    names.sortUnlessAscending()
+    return names
   }
 
   private struct FoundItem: Sendable {
@@ -181,18 +181,18 @@ extension SealedFileStore {
   }
 
   @inline(__always)
-  private func find(_ key: StoreKey, keepingKeys: Bool) throws(StoreError) -> FoundItem? {
+  private func find(_ name: ItemName, keepingKeys: Bool) throws(StoreError) -> FoundItem? {
     try withCurrentState { open throws(StoreError) in
-      try find(key, in: &open, keepingKeys: keepingKeys)
+      try find(name, in: &open, keepingKeys: keepingKeys)
     }
   }
 
   @inline(__always)
   private func find(
-    _ key: StoreKey, in open: inout OpenState, keepingKeys: Bool
+    _ name: ItemName, in open: inout OpenState, keepingKeys: Bool
   ) throws(StoreError) -> FoundItem? {
     let view = try open.usableJournal()
-    let tag = view.tag(of: key, open.keys)
+    let tag = view.tag(of: name, open.keys)
     let entry = view.entry(of: tag)
     if view.isDamaged, let damage = view.damage {
       // A damaged journal returns only items whose newest record is certain.

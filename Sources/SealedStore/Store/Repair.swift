@@ -8,19 +8,19 @@ public struct RepairReport: Hashable, Sendable {
   /// The number of items that the store has now.
   public let itemCount: Int
   /// The items that are gone, because no value of theirs opens.
-  public let goneItems: [StoreKey]
+  public let goneItems: [ItemName]
   /// The items that went back to an older value, or came back because their removal does not open.
-  public let olderItems: [StoreKey]
+  public let olderItems: [ItemName]
   /// The number of further items that are gone or older, whose names do not open.
   public let unnamedItemCount: Int
   /// The items with their newest values whose names did not open there, and came from other records
   /// of these items.
-  public let renamedItems: [StoreKey]
+  public let renamedItems: [ItemName]
   /// The new names of items whose values open, but whose names do not open anywhere.
   ///
   /// The service is `recovered`; the identifier has the name of the damaged journal's copy and
   /// the byte at which the record is there.
-  public let recoveredItems: [StoreKey]
+  public let recoveredItems: [ItemName]
   /// The number of records that are lost at least: a change that is missing at the end of the
   /// journal may have had many.
   public let lostRecordCount: Int
@@ -31,7 +31,7 @@ public struct RepairReport: Hashable, Sendable {
   /// or were superseded.
   public let unknownRecordCount: Int
   /// The items that have no record behind the last lost one of which nothing else is known.
-  public let possiblyOlderItems: [StoreKey]
+  public let possiblyOlderItems: [ItemName]
   /// Whether the mark showed how far the journal went; if it did not, any number of the last
   /// changes may be missing, and nothing in the store shows that.
   public let isEndConfirmed: Bool
@@ -111,7 +111,7 @@ extension StoreWriter {
     var names = RestoredNames()
     var lostRecordCount = 0
     var unknownRecordCount = 0
-    var possiblyOlder: [StoreKey] = []
+    var possiblyOlder: [ItemName] = []
     var isEndConfirmed = true
     var keptAt: String?
   }

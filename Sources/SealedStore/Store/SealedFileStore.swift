@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```swift
 /// let store = try SealedFileStore.create(at: path, key: KeyFile.create(at: keyPath))
-/// try store.put(SecretBytes(utf8: "s3cret"), for: StoreKey("token", in: "com.example.mail"))
+/// try store.put(SecretBytes(utf8: "s3cret"), for: ItemName("token", in: "com.example.mail"))
 /// ```
 ///
 /// Any number of tasks, threads and processes may use a store at the same time. Reads take no lock
@@ -43,9 +43,9 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
   }
 
   /// The largest value in bytes: 16 MiB.
-  public static let largestValueByteCount = 16 << 20
+  public static let maximumValueByteCount = 16 << 20
   /// The largest change in bytes of the journal, 1 GiB: a change must be in memory as a whole.
-  public static let largestChangeByteCount = 1 << 30
+  public static let maximumChangeByteCount = 1 << 30
 
   /// The store's directory.
   public let path: String
@@ -73,7 +73,7 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
   ///
   /// There are several, so that changes can share a write.
   private let writeQueues = BlockingQueues("session-tools.sealed-store.write", count: 8)
-  let names: NameLocks<StoreKey>
+  let nameLocks: NameLocks<ItemName>
   let lockFile: LockFile
   let watcher = StoreWatcher()
 
@@ -87,7 +87,7 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
     self.options = options
     self.environment = environment
     loader = StoreLoader(directory, options, environment)
-    names = NameLocks(store: directory.path)
+    nameLocks = NameLocks(store: directory.path)
     lockFile = LockFile(directory)
     // Only a change needs this file, but it is checked now: a store that others can lock is not
     // private.
@@ -194,16 +194,16 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
         return try body(&open)
       }
       if case .some(let result) = consume result { return result }
-      if let result = try withSettledState(body) { return result }
+      if let result = try withRecoveredState(body) { return result }
     }
   }
 
-  /// Settles the part behind the mark, or finds out under the writer's lock what is wrong, and runs
-  /// the closure; `nil` when a writer settled it meanwhile.
-  private func withSettledState<Result: Sendable>(
+  /// Recovers the part behind the mark, or finds out under the writer's lock what is wrong, and
+  /// runs the closure; `nil` when a writer recovered it meanwhile.
+  private func withRecoveredState<Result: Sendable>(
     _ body: (inout OpenState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
-    try settling(unlessMarkIsNot: try loader.markBytes()) { hold throws(StoreError) in
+    try recovering(unlessMarkIsNot: try loader.markBytes()) { hold throws(StoreError) in
       try withState { open throws(StoreError) in
         _ = try open.refresh(from: loader, holding: hold)
         return try body(&open)
@@ -211,17 +211,17 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
     }
   }
 
-  /// Runs a closure with the writer's lock, as the only thread of this process that settles or
+  /// Runs a closure with the writer's lock, as the only thread of this process that recovers or
   /// writes; `nil` when the mark is no longer the one that was seen, and another process has the
   /// lock.
   ///
   /// - Throws: `timedOut`, `io`, or an error of the closure.
-  func settling<Result: Sendable>(
+  func recovering<Result: Sendable>(
     unlessMarkIsNot seen: [UInt8]?,
     _ body: (WriterHold) throws(StoreError) -> Result?
   ) throws(StoreError) -> Result? {
     try writer.withLock { _ throws(StoreError) in
-      try loader.whileSettling(
+      try loader.whileRecovering(
         with: lockFile, unlessMarkIsNot: seen, body)
     }
   }
@@ -242,12 +242,12 @@ extension SealedFileStore {
   ///
   /// - Throws: `locked`, `timedOut`, `io`, or an error of the closure.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     let deadline = SuspendingClock.now + timeout
-    let byte = try lockByte(of: key)
-    try names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
+    let byte = try lockByte(of: name)
+    try nameLocks.lock(name, timeout: timeout)
+    defer { nameLocks.unlock(name) }
     let held = try lockFile.lock(byte: byte, timeout: deadline - .now)
     defer { held.unlock() }
     return try body()
@@ -258,12 +258,12 @@ extension SealedFileStore {
   /// - Throws: `locked`, `timedOut`, `cancelled` when the task was canceled while waiting,
   ///   `io`, or an error of the closure.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     let deadline = SuspendingClock.now + timeout
-    let byte = try lockByte(of: key)
-    try await names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
+    let byte = try lockByte(of: name)
+    try await nameLocks.lock(name, timeout: timeout)
+    defer { nameLocks.unlock(name) }
     let held = try await lockFile.lock(byte: byte, timeout: deadline - .now)
     defer { held.unlock() }
     return try await body()
@@ -274,11 +274,11 @@ extension SealedFileStore {
   /// Every user of the machine sees the locks in /proc/locks, so the name is hashed together
   /// with the store's identifier, which only this user can read. It is not hashed with a key: keys
   /// change, and then two holders of the same name would not exclude each other.
-  private func lockByte(of key: StoreKey) throws(StoreError) -> Int {
+  private func lockByte(of name: ItemName) throws(StoreError) -> Int {
     let identifier = try withState { $0.header.store }
-    let input = ByteBuffer(byteCount: 16 + key.canonicalByteCount)
+    let input = ByteBuffer(byteCount: 16 + name.canonicalByteCount)
     identifier.bytes.store(in: input, at: 0)
-    key.storeCanonical(in: input, at: 16)
+    name.storeCanonical(in: input, at: 16)
     return LockFile.byte(for: Sodium.hash16(input, 0..<input.byteCount, key: nil).low)
   }
 }

@@ -17,7 +17,7 @@ final class StoreLoader: Sendable {
     self.environment = environment
   }
 
-  /// Reads header, mark and journal, finds the keys, and settles what is behind the mark.
+  /// Reads header, mark and journal, finds the keys, and recovers what is behind the mark.
   ///
   /// A journal that cannot be used is not an error here: the state has it as unusable, so that the
   /// store can be verified and repaired.
@@ -25,14 +25,14 @@ final class StoreLoader: Sendable {
   /// - Parameters:
   ///   - search: The search for the keys, which keeps those that were found.
   ///   - hold: The caller's hold of the writer's lock.
-  ///   - last: The store at the last look.
+  ///   - last: The store as it was last seen.
   /// - Returns: The state of an unlocked store; `nil` when that needs the writer's lock, or the
   ///   source while it may not be asked.
   /// - Throws: `unavailable`, `wrongKey`, `corrupt`, `unsupportedVersion`,
   ///   `unsafePermissions`, `accessDenied`, `io`, `timedOut` when others replace the files faster
   ///   than they can be read, or an error of a key source.
   func load(
-    _ search: inout KeySearch, holding hold: WriterHold, after last: LastLook
+    _ search: inout KeySearch, holding hold: WriterHold, after last: LastSeen
   ) throws(StoreError) -> OpenState? {
     let deadline = ContinuousClock.now + environment.readingPatience
     while true {
@@ -77,7 +77,7 @@ final class StoreLoader: Sendable {
           state.furthest = last.furthest
           return state
         }
-      } else if try settle(&state, holding: hold, after: last) {
+      } else if try recover(&state, holding: hold, after: last) {
         return state
       } else if hold == .none {
         return nil
@@ -91,13 +91,13 @@ final class StoreLoader: Sendable {
     }
   }
 
-  /// Opens a store, with the writer's lock if something must be settled first.
+  /// Opens a store, with the writer's lock if something must be recovered first.
   ///
   /// - Throws: As ``load(_:holding:after:)``, and `timedOut` when another process holds the lock
   ///   for too long.
   func open(by source: StoreUnlocking.Means) throws(StoreError) -> OpenState {
     var search = KeySearch(by: source)
-    var last = LastLook()
+    var last = LastSeen()
     let lock = LockFile(directory)
     while true {
       let seen = try markBytes()
@@ -105,8 +105,8 @@ final class StoreLoader: Sendable {
       // A source may take long, and may ask a person: others must not wait for that. If it is
       // needed again, because the keys were replaced meanwhile, the next round asks it.
       search.mayAsk = false
-      let state = try whileSettling(with: lock, unlessMarkIsNot: seen) {
-        hold throws(StoreError) in try load(&search, holding: hold, after: LastLook())
+      let state = try whileRecovering(with: lock, unlessMarkIsNot: seen) {
+        hold throws(StoreError) in try load(&search, holding: hold, after: LastSeen())
       }
       search.mayAsk = true
       if let state { return state }
@@ -117,10 +117,10 @@ final class StoreLoader: Sendable {
   /// Runs a closure with the writer's lock, which is exclusive if the store can be written.
   ///
   /// It does not run the closure when the mark changes while another process holds the lock: that
-  /// process has settled everything before it wrote the mark.
+  /// process has recovered everything before it wrote the mark.
   ///
   /// - Throws: `timedOut`, `io`, or an error of the closure.
-  func whileSettling<Result>(
+  func whileRecovering<Result>(
     with lock: LockFile, unlessMarkIsNot seen: [UInt8]?,
     _ body: (WriterHold) throws(StoreError) -> Result?
   ) throws(StoreError) -> Result? {
@@ -146,7 +146,7 @@ final class StoreLoader: Sendable {
   ///
   /// - Throws: `unsafePermissions`, `accessDenied` or `io`.
   func markBytes() throws(StoreError) -> [UInt8]? {
-    try directory.read(StoreFile.mark, largestByteCount: Mark.byteCount).map {
+    try directory.read(StoreFile.mark, maximumByteCount: Mark.byteCount).map {
       $0.content.bytes(0..<$0.byteCount)
     }
   }
@@ -207,7 +207,7 @@ final class StoreLoader: Sendable {
   }
 
   private func view(
-    of files: FoundFiles, header: Header, keys: KeyRing, after last: LastLook
+    of files: FoundFiles, header: Header, keys: KeyRing, after last: LastSeen
   ) throws(StoreError) -> OpenState.Journal {
     let found: FoundJournal
     switch files.journal {
@@ -263,7 +263,7 @@ final class StoreLoader: Sendable {
   /// Returns the state if the journal belongs to `header.next`.
   private func stateOfPendingRotation(
     _ header: Header, _ opened: Result<KeyRing, StoreError>, _ files: FoundFiles,
-    _ search: inout KeySearch, _ last: LastLook
+    _ search: inout KeySearch, _ last: LastSeen
   ) throws(StoreError) -> PendingRotation {
     guard case .success(let journal) = files.journal else { return .noRotation }
     var means: [StoreUnlocking.Means] = []
@@ -342,8 +342,8 @@ struct KeySearch {
   }
 }
 
-/// A store at the last look, before it is read again.
-struct LastLook {
+/// A store as it was last seen, before it is read again.
+struct LastSeen {
   /// The furthest mark that was seen.
   var furthest: Mark?
   /// The bytes of the mark that was seen last.

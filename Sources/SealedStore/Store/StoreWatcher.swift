@@ -18,8 +18,8 @@ extension SealedFileStore {
   /// Returns a stream of the changes of some names from now on, whichever process makes them.
   ///
   /// As ``changes()``; an event costs only those who listen to one of its names.
-  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    watcher.stream(from: self, of: keys)
+  public func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
+    watcher.stream(from: self, of: names)
   }
 }
 
@@ -56,11 +56,11 @@ final class StoreWatcher: Sendable {
 
   /// Returns a stream of changes from now on, and begins to watch if there is no watch yet.
   func stream(
-    from store: SealedFileStore, of keys: Set<StoreKey>? = nil
+    from store: SealedFileStore, of names: Set<ItemName>? = nil
   ) -> AsyncStream<StoreEvent> {
     state.withLock { state in
       let isFirst = observers.isEmpty
-      let stream = observers.stream(of: keys)
+      let stream = observers.stream(of: names)
       if state.source == nil, !state.isPolled { watch(store, &state) }
       // Earlier observers must still receive the changes since the place that there is. A locked or
       // damaged store has no place yet: the first event resynchronizes.
@@ -105,7 +105,7 @@ final class StoreWatcher: Sendable {
     source.setEventHandler { [weak self, weak store] in
       notifications.drain()
       guard let self, let store else { return }
-      self.tellChanges(of: store)
+      self.reportChanges(of: store)
     }
     // This keeps the descriptor open until the source is done with it.
     source.setCancelHandler { withExtendedLifetime(notifications) {} }
@@ -123,7 +123,7 @@ final class StoreWatcher: Sendable {
         guard let self, let store, self.state.withLock({ $0.isPolled }) else { return }
         let hasNotifications =
           count % Self.pollsBetweenTries == 0 && !Self.isRemote(store) && self.watchAgain(store)
-        self.queue.sync { self.tellChanges(of: store, isPoll: true) }
+        self.queue.sync { self.reportChanges(of: store, isPoll: true) }
         if hasNotifications { return }
       }
     }
@@ -152,9 +152,9 @@ final class StoreWatcher: Sendable {
   }
 
   /// Reports that anything may have changed.
-  func tellToResynchronize() {
+  func requestResynchronization() {
     state.withLock { $0.seen = nil }
-    observers.tell(.resynchronize)
+    observers.report(.resynchronize)
   }
 
   /// Reports a change made through this object.
@@ -162,24 +162,24 @@ final class StoreWatcher: Sendable {
   /// The kernel may have reported it before this object knew of it.
   func ownChangeWasMade(in store: SealedFileStore) {
     guard !observers.isEmpty else { return }
-    queue.async { self.tellChanges(of: store) }
+    queue.async { self.reportChanges(of: store) }
   }
 
   /// Reports what changed; a poll, for which nothing says that anything did, does not report again
   /// that the store cannot be followed.
-  private func tellChanges(of store: SealedFileStore, isPoll: Bool = false) {
+  private func reportChanges(of store: SealedFileStore, isPoll: Bool = false) {
     guard !observers.isEmpty else { return }
     let seen = state.withLock { $0.seen }
     do throws(StoreError) {
       let (place, changed) = try store.changes(since: seen)
       guard place != seen || (place == nil && !isPoll) else { return }
       state.withLock { $0.seen = place }
-      observers.tell(changed.map { .changed($0) } ?? .resynchronize)
+      observers.report(changed.map { .changed($0) } ?? .resynchronize)
     } catch {
       guard seen != nil || !isPoll else { return }
       // The store is locked or damaged: observers that read it get the reason.
       state.withLock { $0.seen = nil }
-      observers.tell(.resynchronize)
+      observers.report(.resynchronize)
     }
   }
 }
@@ -211,7 +211,7 @@ extension SealedFileStore {
   /// is not known.
   fileprivate func changes(
     since seen: StoreWatcher.Place?
-  ) throws(StoreError) -> (StoreWatcher.Place?, Set<StoreKey>?) {
+  ) throws(StoreError) -> (StoreWatcher.Place?, Set<ItemName>?) {
     let found = try withReportedState { open, view in
       open.keys.beginUse()
       return (StoreWatcher.Place(of: view), view.file, open.keys)
@@ -220,7 +220,7 @@ extension SealedFileStore {
     defer { keys.endUse() }
     guard let seen, seen.journal == place.journal else { return (place, nil) }
     let opener = RecordOpener(journal: place.journal, keys: keys)
-    var changed: Set<StoreKey> = []
+    var changed: Set<ItemName> = []
     var start = seen.end.byteCount
     while start < place.end.byteCount {
       let record = try opener.read(
@@ -228,7 +228,7 @@ extension SealedFileStore {
       guard let record else { return (place, nil) }
       // A void change changes no item.
       if !record.isVoid {
-        guard let key = record.key else { return (place, nil) }
+        guard let key = record.name else { return (place, nil) }
         changed.insert(key)
       }
       start += record.prefix.recordByteCount

@@ -5,8 +5,8 @@ extension SealedFileStore {
   /// Reads every byte of the store, opens every record, and reports everything that differs from
   /// what a writer leaves.
   ///
-  /// This changes only what every opening settles: an interrupted change counts from then on, or is
-  /// dropped. It takes the writer's lock for that, and when something is wrong.
+  /// This changes only what every opening recovers: an interrupted change counts from then on, or
+  /// is dropped. It takes the writer's lock for that, and when something is wrong.
   ///
   /// - Parameter progress: Receives the number of bytes of the journal that are done.
   /// - Returns: The findings. Damage is a finding and not an error.
@@ -84,7 +84,7 @@ extension SealedFileStore {
       if let found = try load(holding: hold, by: loader, after: seen) { return found }
       // If another process writes a later mark meanwhile, what is behind that one needs no lock.
       seen = try loader.markBytes()
-      let found = try settling(unlessMarkIsNot: seen) { hold throws(StoreError) in
+      let found = try recovering(unlessMarkIsNot: seen) { hold throws(StoreError) in
         try load(holding: hold, by: loader, after: nil)
       }
       if let found { return found }
@@ -105,7 +105,7 @@ extension SealedFileStore {
     var search = KeySearch(by: .keys(keys), slot: slot)
     do throws(StoreError) {
       if let state = try loader.load(
-        &search, holding: hold, after: LastLook(furthest: furthest, mark: mark))
+        &search, holding: hold, after: LastSeen(furthest: furthest, mark: mark))
       {
         return LoadedState(state: state, keys: keys)
       }
@@ -151,7 +151,7 @@ private struct Verifier {
       view.file, in: JournalHead.byteCount..<view.recordsEnd, journal: view.head.journal,
       keys: open.keys, progress: progress)
     var lost = checkRecords(of: view, survey)
-    var repairable: Set<StoreKey> = []
+    var repairable: Set<ItemName> = []
     if let damage = view.damage {
       let newest = survey.newest(before: view.recordsEnd)
       let broken =
@@ -230,8 +230,8 @@ private struct Verifier {
   /// Reports records that do not open, and returns the items whose newest record is among them.
   private mutating func checkRecords(
     of view: JournalView, _ survey: JournalSurvey
-  ) -> Set<StoreKey> {
-    var damaged: Set<StoreKey> = []
+  ) -> Set<ItemName> {
+    var damaged: Set<ItemName> = []
     let lastCounting = survey.lastOffsets
     for gap in survey.gaps {
       // If the mark is damaged, nothing shows whether the bytes behind the last whole change count.

@@ -36,10 +36,10 @@ public struct VerificationReport: Hashable, Sendable {
   /// The findings; empty for a store in perfect order.
   public let findings: [Finding]
   /// The items whose newest record cannot be read, if their names are known.
-  public let damagedItems: [StoreKey]
+  public let damagedItems: [ItemName]
   /// Those of ``damagedItems`` whose newest known record opens: they cannot be read until the store
   /// is repaired, and a repair brings them back.
-  public let repairableItems: [StoreKey]
+  public let repairableItems: [ItemName]
   /// Whether there is anything left to repair; if not, only a backup helps.
   public let isRepairable: Bool
   /// The number of items, including damaged ones.

@@ -87,19 +87,19 @@ extension SealedFileStore {
     let changes = changes.span
     for place in changes.indices {
       let valueByteCount = changes[place].valueByteCount
-      guard valueByteCount <= Self.largestValueByteCount else {
+      guard valueByteCount <= Self.maximumValueByteCount else {
         throw StoreError(
           .valueTooLarge, store: path,
-          reason: "the value for \(changes[place].key) has \(valueByteCount) bytes",
-          remedy: "A value has at most \(Self.largestValueByteCount) bytes")
+          reason: "the value for \(changes[place].name) has \(valueByteCount) bytes",
+          remedy: "A value has at most \(Self.maximumValueByteCount) bytes")
       }
-      total += changes[place].largestRecordByteCount
+      total += changes[place].maximumRecordByteCount
     }
-    guard total <= Self.largestChangeByteCount else {
+    guard total <= Self.maximumChangeByteCount else {
       throw StoreError(
         .valueTooLarge, store: path,
         reason: "one change would take \(total) bytes of the journal",
-        remedy: "Make several changes of at most \(Self.largestChangeByteCount) bytes")
+        remedy: "Make several changes of at most \(Self.maximumChangeByteCount) bytes")
     }
     return total
   }
@@ -125,10 +125,10 @@ extension StoreWriter {
     of request: CommitRequest, after accepted: [StoreChange]
   ) throws(StoreError) -> ChangeOutcome {
     guard let condition = request.condition else { return .made }
-    switch accepted.last(where: { $0.key == condition.key }) {
+    switch accepted.last(where: { $0.name == condition.name }) {
     case .put(let value, _): return condition.outcome(whenStored: value)
     case .remove: return condition.outcomeWithoutItem
-    case nil: return condition.outcome(whenStored: try store.preparedValue(for: condition.key))
+    case nil: return condition.outcome(whenStored: try store.preparedValue(for: condition.name))
     }
   }
 
@@ -274,7 +274,7 @@ extension StoreWriter {
   ///
   /// The cut must be on the disk before the next change is written in the same place: otherwise a
   /// power cut could leave the beginning of that one in front of records of this one. If the cut
-  /// fails, the next writer settles what is there.
+  /// fails, the next writer recovers what is there.
   private func cutOff(_ file: OpenFile, at end: Int) -> Bool {
     do throws(StoreError) {
       try file.truncate(to: end)
@@ -292,15 +292,15 @@ extension StoreWriter {
     // The index is searched for removed items only if there are removals.
     guard changes.contains(where: \.isRemoval) else { return changes.map { UnsealedRecord($0) } }
     let removed = try recordByteCounts(ofRemovedBy: changes, keys)
-    var putHere: [StoreKey: Int] = [:]
+    var putHere: [ItemName: Int] = [:]
     return changes.compactMap { change in
       switch change {
-      case .put(_, for: let key):
+      case .put(_, for: let name):
         let record = UnsealedRecord(change)
-        putHere[key] = record.lengths.record
+        putHere[name] = record.lengths.record
         return record
-      case .remove(let key):
-        let byteCount: Int? = putHere.removeValue(forKey: key) ?? removed[key] ?? nil
+      case .remove(let name):
+        let byteCount: Int? = putHere.removeValue(forKey: name) ?? removed[name] ?? nil
         return byteCount.map { UnsealedRecord(change, removing: $0) }
       }
     }
@@ -309,9 +309,9 @@ extension StoreWriter {
   /// Returns the length of the record of each item that is removed; `nil` for an absent item.
   private func recordByteCounts(
     ofRemovedBy changes: [StoreChange], _ keys: KeyRing
-  ) throws(StoreError) -> [StoreKey: Int?] {
+  ) throws(StoreError) -> [ItemName: Int?] {
     let tags = changes.filter(\.isRemoval).map {
-      ($0.key, ItemTag(of: $0.key, tagKey: keys.tagKey))
+      ($0.name, ItemTag(of: $0.name, tagKey: keys.tagKey))
     }
     return try store.withState { open throws(StoreError) in
       let index = try open.usableJournal().index
@@ -330,12 +330,12 @@ extension StoreChange {
   fileprivate var valueByteCount: Int {
     switch self {
     case .put(let value, _): value.byteCount
-    case .remove: Padding.largestRemoval - 4
+    case .remove: Padding.maximumRemoval - 4
     }
   }
 
   /// The largest number of bytes that the change takes in the journal.
-  var largestRecordByteCount: Int {
-    RecordLengths(keyByteCount: key.canonicalByteCount, valueByteCount: valueByteCount).record
+  var maximumRecordByteCount: Int {
+    RecordLengths(nameByteCount: name.canonicalByteCount, valueByteCount: valueByteCount).record
   }
 }

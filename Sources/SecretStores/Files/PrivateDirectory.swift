@@ -16,7 +16,7 @@ package final class PrivateDirectory: Sendable {
   package var descriptor: Descriptor { owned.descriptor }
 
   /// How often opening a file is tried if it is replaced each time.
-  private static let largestTryCount = 1000
+  private static let maximumAttemptCount = 1000
 
   /// Opens a directory and checks it.
   ///
@@ -59,7 +59,7 @@ package final class PrivateDirectory: Sendable {
     _ name: String, _ access: FileAccess, _ rule: AccessRule = .soleFile,
     after refusal: StoreError? = nil
   ) throws(StoreError) -> OpenFile? {
-    for _ in 0..<Self.largestTryCount {
+    for _ in 0..<Self.maximumAttemptCount {
       let file: OpenFile
       do throws(SystemCallError) {
         file = try OpenFile(
@@ -105,10 +105,10 @@ package final class PrivateDirectory: Sendable {
   ///   which shows that the file is too long.
   /// - Throws: As ``open(_:_:)``.
   package func read(
-    _ name: String, largestByteCount: Int, _ rule: AccessRule = .soleFile
+    _ name: String, maximumByteCount: Int, _ rule: AccessRule = .soleFile
   ) throws(StoreError) -> (content: ByteBuffer, byteCount: Int)? {
     guard let file = try open(name, .read, rule) else { return nil }
-    let size = min(try file.status().byteCount, largestByteCount) + 1
+    let size = min(try file.status().byteCount, maximumByteCount) + 1
     let buffer = ByteBuffer(byteCount: size)
     return (buffer, try file.read(at: 0, into: buffer, 0..<size))
   }

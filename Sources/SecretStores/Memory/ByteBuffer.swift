@@ -13,7 +13,7 @@ import Glibc
 
   /// Buffers of this size and more begin at a page boundary: `malloc` puts large ones 16 bytes
   /// behind it, from where the kernel may be slow to copy.
-  private static let smallestPagedByteCount = 64 << 10
+  private static let minimumPagedByteCount = 64 << 10
 
   /// Makes a buffer of zeros.
   ///
@@ -23,14 +23,14 @@ import Glibc
   package init(byteCount: Int, isSecret: Bool = false) {
     self.init(unwrittenByteCount: byteCount, isSecret: isSecret)
     // Large ones are already zero.
-    if byteCount < Self.smallestPagedByteCount { unsafe memset(start, 0, byteCount) }
+    if byteCount < Self.minimumPagedByteCount { unsafe memset(start, 0, byteCount) }
   }
 
   /// Makes a buffer without zeroing it; the caller writes every byte before reading it.
   package init(unwrittenByteCount byteCount: Int, isSecret: Bool) {
     precondition(byteCount >= 0, "a size is not negative")
     memory =
-      byteCount >= Self.smallestPagedByteCount
+      byteCount >= Self.minimumPagedByteCount
       ? .paged(byteCount: byteCount, isSecret: isSecret)
       : .small(byteCount: byteCount, isSecret: isSecret)
   }

@@ -32,9 +32,9 @@ extension SecretStore {
   ) throws(StoreError) -> Int {
     var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
     guard adoption.isMove else { return 0 }
-    for key in try keys(in: adoption.source) {
-      guard let value = try value(for: key) else { continue }
-      try adoption.add(value, of: key, against: try self.value(for: adoption.target(of: key)))
+    for name in try names(in: adoption.source) {
+      guard let value = try value(for: name) else { continue }
+      try adoption.add(value, of: name, against: try self.value(for: adoption.target(of: name)))
     }
     try apply(adoption.changes)
     return adoption.itemCount
@@ -56,10 +56,10 @@ extension SecretStore {
   ) async throws(StoreError) -> Int {
     var adoption = try InstallAdoption(old: old, new: new, service: service, conflict: conflict)
     guard adoption.isMove else { return 0 }
-    for key in try await keys(in: adoption.source) {
-      guard let value = try await value(for: key) else { continue }
+    for name in try await names(in: adoption.source) {
+      guard let value = try await value(for: name) else { continue }
       try adoption.add(
-        value, of: key, against: try await self.value(for: adoption.target(of: key)))
+        value, of: name, against: try await self.value(for: adoption.target(of: name)))
     }
     try await apply(adoption.changes)
     return adoption.itemCount
@@ -87,15 +87,15 @@ private struct InstallAdoption {
   var itemCount: Int { removals.count }
   var changes: [StoreChange] { puts + removals }
 
-  func target(of key: StoreKey) -> StoreKey {
-    key.moved(to: destination)
+  func target(of name: ItemName) -> ItemName {
+    name.moved(to: destination)
   }
 
   mutating func add(
-    _ value: SecretBytes, of key: StoreKey, against existing: SecretBytes?
+    _ value: SecretBytes, of name: ItemName, against existing: SecretBytes?
   ) throws(StoreError) {
-    let target = target(of: key)
-    removals.append(.remove(key))
+    let target = target(of: name)
+    removals.append(.remove(name))
     // The same value is not a conflict: an earlier adoption was interrupted.
     guard existing != value else { return }
     if existing != nil {

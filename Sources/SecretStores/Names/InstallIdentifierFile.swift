@@ -52,7 +52,7 @@ struct InstallIdentifierFile {
   private func read(in directory: PrivateDirectory) throws(StoreError) -> InstallIdentifier? {
     // While it is being created it has two names.
     let found = try directory.read(
-      Self.name, largestByteCount: Self.digitCount + 1, .privateFile)
+      Self.name, maximumByteCount: Self.digitCount + 1, .privateFile)
     guard let (content, byteCount) = found else { return nil }
     let digits = content.bytes(0..<min(byteCount, Self.digitCount))
     guard byteCount == Self.digitCount + 1,

@@ -1,12 +1,12 @@
 import Glibc
 
-/// One part of a key: any text of 1 to 4,096 bytes of UTF-8.
+/// One part of a name: any text of 1 to 4,096 bytes of UTF-8.
 ///
 /// Compared byte for byte. Swift's `String` considers the composed and the decomposed "é" equal; a
 /// store, which sees bytes, must not.
 package struct Name: Hashable, Sendable, Comparable {
   /// Inlined, because it bounds the lengths of every record that is read.
-  @inlinable package static var largestByteCount: Int { 4096 }
+  @inlinable package static var maximumByteCount: Int { 4096 }
 
   package let text: String
   /// Whether the text is ASCII: such texts are ordered by their bytes, and Swift compares them
@@ -24,12 +24,12 @@ package struct Name: Hashable, Sendable, Comparable {
     guard byteCount > 0 else {
       throw StoreError(
         .invalidName, store: "name", reason: "the \(part) is empty",
-        remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
+        remedy: "Give one of 1 to \(Self.maximumByteCount) bytes")
     }
-    guard byteCount <= Self.largestByteCount else {
+    guard byteCount <= Self.maximumByteCount else {
       throw StoreError(
         .invalidName, store: "name", reason: "the \(part) has \(byteCount) bytes",
-        remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
+        remedy: "Give one of 1 to \(Self.maximumByteCount) bytes")
     }
     // A string from elsewhere may be stored in a foreign or lazily decoded form.
     var text = text

@@ -7,9 +7,9 @@ extension SecretStore {
   ///
   /// Items that belong to no installation are not counted.
   ///
-  /// - Throws: As ``SecretStore/keys(in:)``.
+  /// - Throws: As ``SecretStore/names(in:)``.
   public func installs(of service: StoreNamespace) throws(StoreError) -> [InstallIdentifier: Int] {
-    Self.itemCounts(of: try keys(of: service))
+    Self.itemCounts(of: try names(of: service))
   }
 
   /// Returns the installations that have items of a service, and how many each has.
@@ -18,12 +18,12 @@ extension SecretStore {
   public func installs(
     of service: StoreNamespace
   ) async throws(StoreError) -> [InstallIdentifier: Int] {
-    Self.itemCounts(of: try await keys(of: service))
+    Self.itemCounts(of: try await names(of: service))
   }
 
-  private static func itemCounts(of keys: [StoreKey]) -> [InstallIdentifier: Int] {
+  private static func itemCounts(of names: [ItemName]) -> [InstallIdentifier: Int] {
     var counts: [InstallIdentifier: Int] = [:]
-    for case let install? in keys.map(\.namespace.install) {
+    for case let install? in names.map(\.namespace.install) {
       counts[install, default: 0] += 1
     }
     return counts
@@ -32,14 +32,14 @@ extension SecretStore {
   /// Removes all items of one installation, in one change.
   ///
   /// - Returns: The number of removed items.
-  /// - Throws: As ``SecretStore/keys(in:)`` and ``SecretStore/apply(_:)``.
+  /// - Throws: As ``SecretStore/names(in:)`` and ``SecretStore/apply(_:)``.
   @discardableResult
   public func purge(
     _ install: InstallIdentifier, of service: StoreNamespace
   ) throws(StoreError) -> Int {
-    let keys = try keys(in: try service.with(install: install))
-    try apply(keys.map(StoreChange.remove))
-    return keys.count
+    let names = try names(in: try service.with(install: install))
+    try apply(names.map(StoreChange.remove))
+    return names.count
   }
 
   /// Removes all items of one installation, in one change.
@@ -50,9 +50,9 @@ extension SecretStore {
   public func purge(
     _ install: InstallIdentifier, of service: StoreNamespace
   ) async throws(StoreError) -> Int {
-    let keys = try await keys(in: try service.with(install: install))
-    try await apply(keys.map(StoreChange.remove))
-    return keys.count
+    let names = try await names(in: try service.with(install: install))
+    try await apply(names.map(StoreChange.remove))
+    return names.count
   }
 
   /// Removes the items of all installations except those named, in one change.
@@ -60,14 +60,14 @@ extension SecretStore {
   /// Items that belong to no installation stay.
   ///
   /// - Returns: The number of removed items.
-  /// - Throws: As ``SecretStore/keys(in:)`` and ``SecretStore/apply(_:)``.
+  /// - Throws: As ``SecretStore/names(in:)`` and ``SecretStore/apply(_:)``.
   @discardableResult
   public func purgeInstalls(
     otherThan kept: Set<InstallIdentifier>, of service: StoreNamespace
   ) throws(StoreError) -> Int {
-    let keys = Self.others(than: kept, in: try keys(of: service))
-    try apply(keys.map(StoreChange.remove))
-    return keys.count
+    let names = Self.others(than: kept, in: try names(of: service))
+    try apply(names.map(StoreChange.remove))
+    return names.count
   }
 
   /// Removes the items of all installations except those named, in one change.
@@ -78,29 +78,29 @@ extension SecretStore {
   public func purgeInstalls(
     otherThan kept: Set<InstallIdentifier>, of service: StoreNamespace
   ) async throws(StoreError) -> Int {
-    let keys = Self.others(than: kept, in: try await keys(of: service))
-    try await apply(keys.map(StoreChange.remove))
-    return keys.count
+    let names = Self.others(than: kept, in: try await names(of: service))
+    try await apply(names.map(StoreChange.remove))
+    return names.count
   }
 
   private static func others(
-    than kept: Set<InstallIdentifier>, in keys: [StoreKey]
-  ) -> [StoreKey] {
-    keys.filter { key in
-      guard let install = key.namespace.install else { return false }
+    than kept: Set<InstallIdentifier>, in names: [ItemName]
+  ) -> [ItemName] {
+    names.filter { name in
+      guard let install = name.namespace.install else { return false }
       return !kept.contains(install)
     }
   }
 
-  /// Returns the keys of a service, whatever their installation.
-  private func keys(of service: StoreNamespace) throws(StoreError) -> [StoreKey] {
+  /// Returns the names of a service, whatever their installation.
+  private func names(of service: StoreNamespace) throws(StoreError) -> [ItemName] {
     let service = try service.with(install: nil)
-    return try keys(in: nil).filter { service.isSame(as: $0.namespace) }
+    return try names(in: nil).filter { service.isSame(as: $0.namespace) }
   }
 
-  private func keys(of service: StoreNamespace) async throws(StoreError) -> [StoreKey] {
+  private func names(of service: StoreNamespace) async throws(StoreError) -> [ItemName] {
     let service = try service.with(install: nil)
-    return try await keys(in: nil).filter { service.isSame(as: $0.namespace) }
+    return try await names(in: nil).filter { service.isSame(as: $0.namespace) }
   }
 }
 

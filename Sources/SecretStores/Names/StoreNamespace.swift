@@ -4,7 +4,7 @@
 /// The parts are kept separate and never joined as text, so two namespaces are equal only when
 /// every part is, byte for byte.
 public struct StoreNamespace: Hashable, Sendable {
-  /// A single reference, because keys are copied for every read.
+  /// A single reference, because names are copied for every read.
   private let parts: Parts
 
   private final class Parts: Sendable {
@@ -45,7 +45,7 @@ public struct StoreNamespace: Hashable, Sendable {
   var serviceName: Name { parts.service }
   var groupName: Name? { parts.group }
   var installName: Name? { parts.install }
-  /// The beginning of the canonical encoding of every key in the namespace.
+  /// The beginning of the canonical encoding of every name in the namespace.
   package var canonicalBytes: [UInt8] { parts.canonicalBytes }
 
   /// Returns whether every part is the same, byte for byte.
@@ -56,7 +56,7 @@ public struct StoreNamespace: Hashable, Sendable {
   /// Compares the parts: below zero when this namespace comes before the other, zero when they are
   /// equal, above zero when it comes after it.
   func order(beside other: StoreNamespace) -> Int {
-    // Most sorted keys have the same namespace.
+    // Most sorted names have the same namespace.
     if isSameObject(as: other) { return 0 }
     var order = serviceName.order(beside: other.serviceName)
     if order == 0 { order = Self.order(groupName, beside: other.groupName) }

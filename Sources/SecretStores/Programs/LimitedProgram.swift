@@ -36,17 +36,17 @@ package struct LimitedProgram: Sendable {
   /// Where the program runs.
   package var place = StartedProgram.Place.ownGroup
   /// The most bytes the program may write.
-  package let largestOutputByteCount: Int
+  package let maximumOutputByteCount: Int
   /// How long the program may run.
   package let timeout: Duration
 
   /// Describes a program to run.
   package init(
-    _ name: String, _ arguments: [String], largestOutputByteCount: Int, timeout: Duration
+    _ name: String, _ arguments: [String], maximumOutputByteCount: Int, timeout: Duration
   ) {
     self.name = name
     self.arguments = arguments
-    self.largestOutputByteCount = largestOutputByteCount
+    self.maximumOutputByteCount = maximumOutputByteCount
     self.timeout = timeout
   }
 
@@ -85,7 +85,7 @@ package struct LimitedProgram: Sendable {
     }
     var reading = Reading(
       output: output.ours, errors: errors.ours, report: report?.ours,
-      largest: largestOutputByteCount)
+      largest: maximumOutputByteCount)
     let stop = reading.read(until: deadline, of: program)
     let text = String(decoding: reading.report, as: UTF8.self)
     if let stop {

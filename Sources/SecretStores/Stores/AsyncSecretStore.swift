@@ -2,7 +2,7 @@
 ///
 /// Implement ``SecretStore/traits``, ``SecretStore/protection()``,
 /// ``SecretStore/asyncValue(for:)``, ``SecretStore/asyncApply(_:)``,
-/// ``SecretStore/asyncKeys(in:)``, ``SecretStore/changes()`` and both forms of exclusive access.
+/// ``SecretStore/asyncNames(in:)``, ``SecretStore/changes()`` and both forms of exclusive access.
 ///
 /// A blocking call holds its thread until the operation ends, so make it from threads of your own
 /// or of a dispatch queue: from a task it occupies a thread of the cooperative pool.
@@ -12,15 +12,15 @@ extension AsyncSecretStore {
   /// Waits for the `async` twin.
   ///
   /// - Throws: As the `async` twin.
-  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try waiting { store async throws(StoreError) in try await store.asyncValue(for: key) }
+  public func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
+    try waiting { store async throws(StoreError) in try await store.asyncValue(for: name) }
   }
 
   /// Waits for the `async` twin.
   ///
   /// - Throws: As the `async` twin.
-  public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    try waiting { store async throws(StoreError) in try await store.asyncContains(key) }
+  public func contains(_ name: ItemName) throws(StoreError) -> Bool {
+    try waiting { store async throws(StoreError) in try await store.asyncContains(name) }
   }
 
   /// Waits for the `async` twin.
@@ -33,15 +33,15 @@ extension AsyncSecretStore {
   /// Waits for the `async` twin.
   ///
   /// - Throws: As the `async` twin.
-  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    try waiting { store async throws(StoreError) in try await store.asyncKeys(in: namespace) }
+  public func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    try waiting { store async throws(StoreError) in try await store.asyncNames(in: namespace) }
   }
 
   /// Returns whether there is an item, by reading it: for stores that have no cheaper way.
   ///
   /// - Throws: As ``SecretStore/asyncValue(for:)``.
-  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try await asyncValue(for: key) != nil
+  public func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
+    try await asyncValue(for: name) != nil
   }
 
   /// Runs an asynchronous operation, blocking the thread until it has ended.

@@ -3,7 +3,7 @@ public import Dispatch
 /// A store whose natural operations block; the `async` ones run them on its queue.
 ///
 /// Implement ``queue``, ``SecretStore/traits``, ``SecretStore/protection()``,
-/// ``SecretStore/value(for:)``, ``SecretStore/apply(_:)``, ``SecretStore/keys(in:)``,
+/// ``SecretStore/value(for:)``, ``SecretStore/apply(_:)``, ``SecretStore/names(in:)``,
 /// ``SecretStore/changes()`` and both forms of exclusive access.
 public protocol BlockingSecretStore: SecretStore {
   /// The queue on which the `async` operations run their blocking twins; read for each operation.
@@ -17,15 +17,15 @@ extension BlockingSecretStore {
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    try await onQueue { store throws(StoreError) in try store.value(for: key) }
+  public func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    try await onQueue { store throws(StoreError) in try store.value(for: name) }
   }
 
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try await onQueue { store throws(StoreError) in try store.contains(key) }
+  public func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
+    try await onQueue { store throws(StoreError) in try store.contains(name) }
   }
 
   /// Runs the blocking twin on ``queue``.
@@ -38,8 +38,8 @@ extension BlockingSecretStore {
   /// Runs the blocking twin on ``queue``.
   ///
   /// - Throws: As the blocking twin.
-  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
-    try await onQueue { store throws(StoreError) in try store.keys(in: namespace) }
+  public func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await onQueue { store throws(StoreError) in try store.names(in: namespace) }
   }
 
   /// Runs a blocking operation of this store on ``queue`` and waits for it without blocking.

@@ -38,22 +38,22 @@ extension BlockingConditionalStore {
 
 /// What must be stored under a name for a change to be made.
 package struct ItemCondition: Sendable {
-  package let key: StoreKey
+  package let name: ItemName
   /// The versions that meet it; `nil` when no item must be stored.
   private let versions: Set<ItemVersion>?
 
-  private init(_ key: StoreKey, _ versions: Set<ItemVersion>?) {
-    self.key = key
+  private init(_ name: ItemName, _ versions: Set<ItemVersion>?) {
+    self.name = name
     self.versions = versions
   }
 
   /// Requires that one of some versions is stored.
-  package static func stored(_ key: StoreKey, isOneOf versions: Set<ItemVersion>) -> Self {
-    Self(key, versions)
+  package static func stored(_ name: ItemName, isOneOf versions: Set<ItemVersion>) -> Self {
+    Self(name, versions)
   }
 
   /// Requires that nothing is stored.
-  package static func isAbsent(_ key: StoreKey) -> Self { Self(key, nil) }
+  package static func isAbsent(_ name: ItemName) -> Self { Self(name, nil) }
 
   /// Returns the outcome of a change that depends on what is stored: `made` when it is to be made.
   package func outcome(whenStored value: SecretBytes?) -> ChangeOutcome {
@@ -100,7 +100,7 @@ package protocol LeasingStore: SecretStore {
   /// - Throws: As ``SecretStore/withExclusiveAccess(to:timeout:_:)-(_,_,()asyncthrows->Result)``,
   ///   and as ``SecretStore/asyncValue(for:)``.
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, reading item: StoreKey,
+    to name: ItemName, timeout: Duration, reading item: ItemName,
     _ body: (SecretBytes?) async throws -> Result
   ) async throws -> Result
 
@@ -118,10 +118,10 @@ package protocol LeasingStore: SecretStore {
 }
 
 /// A store whose copies have its identity, such as those of a directory.
-package protocol PlacedStore: SecretStore {
+package protocol LocatedStore: SecretStore {
   /// Returns a text that every way to the items has, and no way to a copy of them; `nil` if that is
   /// not known now.
   ///
   /// Sessions share what they know by it, because a copy has its own users.
-  func place() throws(StoreError) -> String?
+  func location() throws(StoreError) -> String?
 }

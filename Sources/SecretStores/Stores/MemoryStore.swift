@@ -7,7 +7,7 @@ import Synchronization
 public final class MemoryStore: BlockingConditionalStore, MigratableStore {
   /// The queue on which the `async` operations run.
   public let queue = DispatchQueue(label: "session-tools.memory")
-  private let items = Mutex<[StoreKey: SecretBytes]>([:])
+  private let items = Mutex<[ItemName: SecretBytes]>([:])
   private let coordinator = StoreCoordinator(store: "memory")
 
   private let number = count.add(1, ordering: .relaxed).newValue
@@ -20,7 +20,7 @@ public final class MemoryStore: BlockingConditionalStore, MigratableStore {
   public var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
-      largestValueByteCount: Int.max)
+      maximumValueByteCount: Int.max)
   }
 
   /// Returns that nothing is on a disk.
@@ -32,8 +32,8 @@ public final class MemoryStore: BlockingConditionalStore, MigratableStore {
   public func identity() -> String? { "memory \(number)" }
 
   /// Reads one value; `nil` when there is no such item.
-  public func value(for key: StoreKey) -> SecretBytes? {
-    items.withLock { $0[key] }
+  public func value(for name: ItemName) -> SecretBytes? {
+    items.withLock { $0[name] }
   }
 
   /// Makes all changes at once.
@@ -43,26 +43,26 @@ public final class MemoryStore: BlockingConditionalStore, MigratableStore {
 
   package func apply(_ changes: [StoreChange], if condition: ItemCondition) -> ChangeOutcome {
     items.withLock { items in
-      let outcome = condition.outcome(whenStored: items[condition.key])
+      let outcome = condition.outcome(whenStored: items[condition.name])
       if outcome == .made { make(changes, in: &items) }
       return outcome
     }
   }
 
-  private func make(_ changes: [StoreChange], in items: inout [StoreKey: SecretBytes]) {
+  private func make(_ changes: [StoreChange], in items: inout [ItemName: SecretBytes]) {
     guard !changes.isEmpty else { return }
     for change in changes {
       switch change {
-      case .put(let value, for: let key): items[key] = value
-      case .remove(let key): items[key] = nil
+      case .put(let value, for: let name): items[name] = value
+      case .remove(let name): items[name] = nil
       }
     }
     // Under the lock, so that events come in the order of the changes.
-    coordinator.report(.changed(Set(changes.map(\.key))))
+    coordinator.report(.changed(Set(changes.map(\.name))))
   }
 
-  /// Returns the keys of one namespace, or of all, in ascending order.
-  public func keys(in namespace: StoreNamespace?) -> [StoreKey] {
+  /// Returns the names of one namespace, or of all, in ascending order.
+  public func names(in namespace: StoreNamespace?) -> [ItemName] {
     items.withLock { items in
       items.keys.filter { namespace == nil || $0.namespace == namespace }.sorted()
     }
@@ -72,18 +72,18 @@ public final class MemoryStore: BlockingConditionalStore, MigratableStore {
   ///
   /// - Throws: `timedOut`, or what the closure throws.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try coordinator.withExclusiveAccess(to: key, timeout: timeout, body)
+    try coordinator.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   /// Runs a closure while no other task or thread has exclusive access to the name.
   ///
   /// - Throws: `timedOut`, `cancelled`, or what the closure throws.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await coordinator.withExclusiveAccess(to: key, timeout: timeout, body)
+    try await coordinator.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   /// Returns a stream of the names that this process changes from now on.
@@ -92,7 +92,7 @@ public final class MemoryStore: BlockingConditionalStore, MigratableStore {
   }
 
   /// Returns a stream of the changes of some names by this process from now on.
-  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    coordinator.changes(of: keys)
+  public func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
+    coordinator.changes(of: names)
   }
 }

@@ -4,30 +4,30 @@
 ///
 /// All operations block as the store's other blocking operations do.
 package protocol MigratableStore: SecretStore {
-  /// Returns the keys of all items, or of those that can still be listed if some are damaged.
+  /// Returns the names of all items, or of those that can still be listed if some are damaged.
   ///
-  /// - Throws: As ``SecretStore/keys(in:)``, for the store as a whole.
+  /// - Throws: As ``SecretStore/names(in:)``, for the store as a whole.
   func listing() throws(StoreError) -> StoreListing
 
-  /// Returns the same in parts, so that the keys are never in memory together.
+  /// Returns the same in parts, so that the names are never in memory together.
   ///
   /// - Throws: As ``listing()``.
   func pages() throws(StoreError) -> any StorePages
 
-  /// Reads the values of the first of some keys together, faster than one after the other.
+  /// Reads the values of the first of some names together, faster than one after the other.
   ///
   /// The store decides how many, within a few megabytes.
   ///
-  /// - Parameter keys: The keys, each of them once.
-  /// - Returns: The values of the first keys, in their order. `nil` means that a value must be read
-  ///   by itself: the item may be absent, or too large to be read with others.
+  /// - Parameter names: The names, each of them once.
+  /// - Returns: The values of the first names, in their order. `nil` means that a value must be
+  ///   read by itself: the item may be absent, or too large to be read with others.
   /// - Throws: As ``SecretStore/value(for:)``, also when only one of them cannot be read.
-  func values(ofFirst keys: ArraySlice<StoreKey>) throws(StoreError) -> [SecretBytes?]
+  func values(ofFirst names: ArraySlice<ItemName>) throws(StoreError) -> [SecretBytes?]
 
-  /// Returns which of some keys have items, faster than asking for one after the other.
+  /// Returns which of some names have items, faster than asking for one after the other.
   ///
   /// - Throws: As ``SecretStore/contains(_:)``, also when only one of them is damaged.
-  func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey>
+  func present(among names: [ItemName]) throws(StoreError) -> Set<ItemName>
 
   /// Returns whether an item of one of two stores may be one of the other, although their
   /// identities differ.
@@ -35,40 +35,40 @@ package protocol MigratableStore: SecretStore {
 }
 
 extension MigratableStore {
-  /// Returns the keys of a store that can list either all of them or none.
+  /// Returns the names of a store that can list either all of them or none.
   ///
-  /// - Throws: As ``SecretStore/keys(in:)``.
+  /// - Throws: As ``SecretStore/names(in:)``.
   package func listing() throws(StoreError) -> StoreListing {
-    StoreListing(keys: try keys(in: nil))
+    StoreListing(names: try names(in: nil))
   }
 
   /// Returns one part: for stores of few items.
   package func pages() throws(StoreError) -> any StorePages { OnePage(try listing()) }
 
   /// Returns no values: each is read by itself.
-  package func values(ofFirst keys: ArraySlice<StoreKey>) throws(StoreError) -> [SecretBytes?] {
+  package func values(ofFirst names: ArraySlice<ItemName>) throws(StoreError) -> [SecretBytes?] {
     []
   }
 
   /// Returns `false`: two stores have no items in common.
   package func sharesItems(with other: any SecretStore) -> Bool { false }
 
-  /// Asks for each key.
-  package func present(among keys: [StoreKey]) throws(StoreError) -> Set<StoreKey> {
-    var present: Set<StoreKey> = []
-    for key in keys where try contains(key) { present.insert(key) }
+  /// Asks for each name.
+  package func present(among names: [ItemName]) throws(StoreError) -> Set<ItemName> {
+    var present: Set<ItemName> = []
+    for name in names where try contains(name) { present.insert(name) }
     return present
   }
 }
 
 extension SecretStore {
-  /// Returns the keys of all items, or, of a damaged store that is migratable, all keys that it can
-  /// list.
+  /// Returns the names of all items, or, of a damaged store that is migratable, all names that it
+  /// can list.
   ///
-  /// - Throws: As ``SecretStore/keys(in:)``, for the store as a whole.
+  /// - Throws: As ``SecretStore/names(in:)``, for the store as a whole.
   package func fullListing() throws(StoreError) -> StoreListing {
     if let store = self as? any MigratableStore { return try store.listing() }
-    return StoreListing(keys: try keys(in: nil))
+    return StoreListing(names: try names(in: nil))
   }
 
   /// Returns the same in parts, if the store can do that.
@@ -76,16 +76,16 @@ extension SecretStore {
   /// - Throws: As ``fullListing()``.
   package func listingPages() throws(StoreError) -> any StorePages {
     if let store = self as? any MigratableStore { return try store.pages() }
-    return OnePage(StoreListing(keys: try keys(in: nil)))
+    return OnePage(StoreListing(names: try names(in: nil)))
   }
 }
 
 /// A store's knowledge of its items when it cannot read all of them.
 package struct StoreListing: Sendable {
   /// The known names, in ascending order: reading one of them may report damage.
-  package let keys: [StoreKey]
+  package let names: [ItemName]
   /// Values that were read with the names, because that costs no more.
-  package let values: [StoreKey: SecretBytes]
+  package let values: [ItemName: SecretBytes]
   /// The damage that was found, and what is missing because of it, as far as that is known.
   package let damage: StoreError?
   /// What the store has and these names leave out, in the order in which it was found.
@@ -93,10 +93,10 @@ package struct StoreListing: Sendable {
 
   /// States the known items.
   package init(
-    keys: [StoreKey], values: [StoreKey: SecretBytes] = [:], damage: StoreError? = nil,
+    names: [ItemName], values: [ItemName: SecretBytes] = [:], damage: StoreError? = nil,
     omissions: [Omission] = []
   ) {
-    self.keys = keys
+    self.names = names
     self.values = values
     self.damage = damage
     self.omissions = omissions
@@ -107,18 +107,18 @@ package struct StoreListing: Sendable {
   /// - Throws: As ``StorePages/next()``.
   package init(_ pages: any StorePages) throws(StoreError) {
     var pages = pages
-    var keys: [StoreKey] = []
-    var values: [StoreKey: SecretBytes] = [:]
+    var names: [ItemName] = []
+    var values: [ItemName: SecretBytes] = [:]
     var damage: StoreError?
     var omissions: [Omission] = []
     while let page = try pages.next() {
-      keys += page.keys
+      names += page.names
       omissions += page.omissions
       values.merge(page.values) { $1 }
       damage = damage ?? page.damage
     }
-    keys.sortUnlessAscending()
-    self.init(keys: keys, values: values, damage: damage, omissions: omissions)
+    names.sortUnlessAscending()
+    self.init(names: names, values: values, damage: damage, omissions: omissions)
   }
 }
 
@@ -127,8 +127,8 @@ package struct StoreListing: Sendable {
 /// An item that is there from the first part to the last is in exactly one of them. What is put or
 /// removed meanwhile may be in one or not.
 package protocol StorePages {
-  /// How many keys there are in all parts, or about that many.
-  var keyCount: Int { get }
+  /// How many names there are in all parts, or about that many.
+  var nameCount: Int { get }
 
   /// Reads the next part; `nil` behind the last one.
   ///
@@ -139,11 +139,11 @@ package protocol StorePages {
 /// A list in one part.
 package struct OnePage: StorePages {
   private var page: StoreListing?
-  package let keyCount: Int
+  package let nameCount: Int
 
   package init(_ page: StoreListing) {
     self.page = page
-    keyCount = page.keys.count
+    nameCount = page.names.count
   }
 
   package mutating func next() -> StoreListing? { page.take() }

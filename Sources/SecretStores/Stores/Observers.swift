@@ -5,7 +5,7 @@ package final class Observers: Sendable {
   private struct Listener {
     let continuation: AsyncStream<StoreEvent>.Continuation
     /// The names that it listens to; `nil` for all.
-    let keys: Set<StoreKey>?
+    let names: Set<ItemName>?
 
     func send(_ event: StoreEvent) {
       // A listener that fell behind loses old events, so it must be notified of that.
@@ -19,37 +19,37 @@ package final class Observers: Sendable {
     var nextIdentifier = 0
     var listeners: [Int: Listener] = [:]
     var ofAll: Set<Int> = []
-    var byKey: [StoreKey: Set<Int>] = [:]
+    var byName: [ItemName: Set<Int>] = [:]
 
     /// Returns the listeners to an event, each with the part that it listens to.
     func audience(of event: StoreEvent) -> [(Listener, StoreEvent)] {
-      guard case .changed(let keys) = event else {
+      guard case .changed(let names) = event else {
         return listeners.values.map { ($0, event) }
       }
-      var parts: [Int: Set<StoreKey>] = [:]
-      if !byKey.isEmpty {
-        for key in keys {
-          for identifier in byKey[key] ?? [] { parts[identifier, default: []].insert(key) }
+      var parts: [Int: Set<ItemName>] = [:]
+      if !byName.isEmpty {
+        for name in names {
+          for identifier in byName[name] ?? [] { parts[identifier, default: []].insert(name) }
         }
       }
       return ofAll.compactMap { listeners[$0] }.map { ($0, event) }
-        + parts.compactMap { identifier, keys in
-          listeners[identifier].map { ($0, .changed(keys)) }
+        + parts.compactMap { identifier, names in
+          listeners[identifier].map { ($0, .changed(names)) }
         }
     }
 
     mutating func remove(_ identifier: Int) {
       guard let listener = listeners.removeValue(forKey: identifier) else { return }
       ofAll.remove(identifier)
-      for key in listener.keys ?? [] {
-        byKey[key]?.remove(identifier)
-        if byKey[key]?.isEmpty == true { byKey[key] = nil }
+      for name in listener.names ?? [] {
+        byName[name]?.remove(identifier)
+        if byName[name]?.isEmpty == true { byName[name] = nil }
       }
     }
   }
 
   /// More unread events than this are replaced by one `resynchronize`.
-  private static let largestBacklog = 1024
+  private static let maximumBacklog = 1024
 
   private let state = Mutex(State())
 
@@ -63,17 +63,17 @@ package final class Observers: Sendable {
 
   /// Returns a stream of the events from now on.
   ///
-  /// - Parameter keys: The names whose changes are in it; `nil` for all names.
+  /// - Parameter names: The names whose changes are in it; `nil` for all names.
   /// - Returns: The stream.
-  package func stream(of keys: Set<StoreKey>? = nil) -> AsyncStream<StoreEvent> {
+  package func stream(of names: Set<ItemName>? = nil) -> AsyncStream<StoreEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
-      of: StoreEvent.self, bufferingPolicy: .bufferingNewest(Self.largestBacklog))
+      of: StoreEvent.self, bufferingPolicy: .bufferingNewest(Self.maximumBacklog))
     let identifier = state.withLock { state in
       state.nextIdentifier += 1
       let identifier = state.nextIdentifier
-      state.listeners[identifier] = Listener(continuation: continuation, keys: keys)
-      if let keys {
-        for key in keys { state.byKey[key, default: []].insert(identifier) }
+      state.listeners[identifier] = Listener(continuation: continuation, names: names)
+      if let names {
+        for name in names { state.byName[name, default: []].insert(identifier) }
       } else {
         state.ofAll.insert(identifier)
       }
@@ -86,7 +86,7 @@ package final class Observers: Sendable {
   }
 
   /// Sends an event to all who listen to one of its names.
-  package func tell(_ event: StoreEvent) {
+  package func report(_ event: StoreEvent) {
     let audience = state.withLock { $0.audience(of: event) }
     for (listener, part) in audience { listener.send(part) }
   }

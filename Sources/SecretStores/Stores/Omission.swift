@@ -30,7 +30,7 @@ public struct Omission: Hashable, Codable, Sendable {
   package var text: String { "\(name)\(part.map { ", \($0)" } ?? ""): \(reason)" }
 
   private static func shortened(_ name: String) -> String {
-    guard name.utf8.count > Name.largestByteCount else { return name }
+    guard name.utf8.count > Name.maximumByteCount else { return name }
     // A character may be of any length, so that a number of characters would be no limit.
     return String(decoding: name.utf8.prefix(200), as: UTF8.self) + "…"
   }

@@ -29,7 +29,7 @@ extension ReadOnlySecretStore {
   ///
   /// - Throws: `accessDenied`.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     throw refusal
   }
@@ -38,7 +38,7 @@ extension ReadOnlySecretStore {
   ///
   /// - Throws: `accessDenied`.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     throw refusal
   }

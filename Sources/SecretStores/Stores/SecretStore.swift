@@ -48,24 +48,24 @@ public protocol SecretStore: Sendable {
   /// Blocks the thread while it reads.
   ///
   /// - Throws: `locked`, `unavailable`, `corrupt`, `accessDenied`, `timedOut` or `io`.
-  func value(for key: StoreKey) throws(StoreError) -> SecretBytes?
+  func value(for name: ItemName) throws(StoreError) -> SecretBytes?
   /// Reads one value; `nil` when there is no such item.
   ///
   /// Suspends the task while it reads.
   ///
   /// - Throws: As ``value(for:)``, or `cancelled` where the store stops with its task.
-  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes?
+  func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes?
 
   /// Returns whether there is an item, without reading its value if the store can.
   ///
   /// Blocks as ``value(for:)`` does.
   ///
   /// - Throws: As ``value(for:)``: a store that does not know does not return `false`.
-  func contains(_ key: StoreKey) throws(StoreError) -> Bool
+  func contains(_ name: ItemName) throws(StoreError) -> Bool
   /// Returns whether there is an item.
   ///
   /// - Throws: As ``asyncValue(for:)``.
-  func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool
+  func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool
 
   /// Makes changes in the order given: all or none where ``StoreTraits/isAtomic`` holds.
   ///
@@ -74,7 +74,7 @@ public protocol SecretStore: Sendable {
   /// ``StoreTraits/isAtomic`` holds, in either order.
   ///
   /// Removing an absent item is not an error. An empty list does nothing. A value above
-  /// ``StoreTraits/largestValueByteCount`` is refused before any change of its list is made.
+  /// ``StoreTraits/maximumValueByteCount`` is refused before any change of its list is made.
   ///
   /// - Throws: `locked`, `unavailable`, `valueTooLarge`, `noSpace`, `timedOut`, `corrupt`,
   ///   `accessDenied` or `io`, and nothing was changed where ``StoreTraits/isAtomic`` holds, or a
@@ -88,18 +88,18 @@ public protocol SecretStore: Sendable {
   /// - Throws: As ``apply(_:)``, or `cancelled`, and nothing was changed.
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError)
 
-  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
+  /// Returns the names of one namespace, or of all when `nil`, in ascending order.
   ///
   /// Blocks the thread while it reads.
   ///
   /// - Throws: As ``value(for:)``.
-  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey]
-  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
+  func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName]
+  /// Returns the names of one namespace, or of all when `nil`, in ascending order.
   ///
   /// Suspends the task while it reads.
   ///
   /// - Throws: As ``asyncValue(for:)``.
-  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey]
+  func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName]
 
   /// Runs a closure while no one else has exclusive access to the same name.
   ///
@@ -115,13 +115,13 @@ public protocol SecretStore: Sendable {
   /// Blocks the thread while it waits. The store decides which waiter is next.
   ///
   /// - Parameters:
-  ///   - key: The name.
+  ///   - name: The name.
   ///   - timeout: How long to wait for the name; zero or less takes it only if it is free.
   ///   - body: The closure, which runs at most once.
   /// - Returns: What the closure returns.
   /// - Throws: `timedOut`, and the closure did not run; `locked`, `io`, or what the closure throws.
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result
   /// Runs a closure while no one else has exclusive access to the same name.
   ///
@@ -132,7 +132,7 @@ public protocol SecretStore: Sendable {
   /// - Throws: `timedOut`, `cancelled` when the task was cancelled while waiting, `locked`, `io`,
   ///   or what the closure throws.
   nonisolated(nonsending) func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: nonisolated(nonsending) () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: nonisolated(nonsending) () async throws -> Result
   ) async throws -> Result
 
   /// Returns a stream of the names that change from now on, whichever object changes them.
@@ -152,20 +152,20 @@ public protocol SecretStore: Sendable {
   /// As ``changes()``, without the events of other names. Thousands of sessions may listen, each to
   /// its own item. The default filters ``changes()``, so that a store of your own sends each event
   /// to each of them unless it does better.
-  func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent>
+  func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent>
 }
 
 /// One change of one item.
 public enum StoreChange: Sendable {
   /// Stores a value, replacing an older one if there is one.
-  case put(SecretBytes, for: StoreKey)
+  case put(SecretBytes, for: ItemName)
   /// Removes the item if there is one.
-  case remove(StoreKey)
+  case remove(ItemName)
 
-  /// The key of the changed item.
-  public var key: StoreKey {
+  /// The name of the changed item.
+  public var name: ItemName {
     switch self {
-    case .put(_, for: let key), .remove(let key): key
+    case .put(_, for: let name), .remove(let name): name
     }
   }
 }
@@ -173,21 +173,21 @@ public enum StoreChange: Sendable {
 /// An event of a change stream.
 public enum StoreEvent: Hashable, Sendable {
   /// These items were put or removed.
-  case changed(Set<StoreKey>)
+  case changed(Set<ItemName>)
   /// Anything may have changed: the store was unlocked or rewritten, or events were missed.
   case resynchronize
 
   /// Returns the event without the names that are not among some; `nil` if none is left.
-  func part(of keys: Set<StoreKey>) -> StoreEvent? {
+  func part(of names: Set<ItemName>) -> StoreEvent? {
     guard case .changed(let changed) = self else { return self }
-    let part = changed.intersection(keys)
+    let part = changed.intersection(names)
     return part.isEmpty ? nil : .changed(part)
   }
 
   /// Returns whether an item may have changed.
-  public func concerns(_ key: StoreKey) -> Bool {
+  public func concerns(_ name: ItemName) -> Bool {
     switch self {
-    case .changed(let keys): keys.contains(key)
+    case .changed(let names): names.contains(name)
     case .resynchronize: true
     }
   }

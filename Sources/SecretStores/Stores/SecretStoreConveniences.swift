@@ -4,13 +4,13 @@ extension SecretStore {
   public func identity() throws(StoreError) -> String? { nil }
 
   /// Returns a stream that filters ``changes()``.
-  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
+  public func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
     // Requested before the task starts, so that no change from now on is missed.
     let events = changes()
     let reading = Task {
       for await event in events {
-        if let part = event.part(of: keys) { continuation.yield(part) }
+        if let part = event.part(of: names) { continuation.yield(part) }
       }
       continuation.finish()
     }
@@ -24,15 +24,15 @@ extension SecretStore {
   /// Reads one value; `nil` when there is no such item.
   ///
   /// - Throws: As the blocking twin.
-  public func value(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    try await asyncValue(for: key)
+  public func value(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    try await asyncValue(for: name)
   }
 
   /// Returns whether there is an item.
   ///
   /// - Throws: As the blocking twin.
-  public func contains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try await asyncContains(key)
+  public func contains(_ name: ItemName) async throws(StoreError) -> Bool {
+    try await asyncContains(name)
   }
 
   /// Makes changes in the order given.
@@ -44,11 +44,11 @@ extension SecretStore {
     try await asyncApply(changes)
   }
 
-  /// Returns the keys of one namespace, or of all when `nil`, in ascending order.
+  /// Returns the names of one namespace, or of all when `nil`, in ascending order.
   ///
   /// - Throws: As the blocking twin.
-  public func keys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
-    try await asyncKeys(in: namespace)
+  public func names(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await asyncNames(in: namespace)
   }
 }
 
@@ -57,35 +57,35 @@ extension SecretStore {
   /// Stores one value.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``.
-  public func put(_ value: SecretBytes, for key: StoreKey) throws(StoreError) {
-    try apply([.put(value, for: key)])
+  public func put(_ value: SecretBytes, for name: ItemName) throws(StoreError) {
+    try apply([.put(value, for: name)])
   }
 
   /// Stores one value.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``.
-  public func put(_ value: SecretBytes, for key: StoreKey) async throws(StoreError) {
-    try await apply([.put(value, for: key)])
+  public func put(_ value: SecretBytes, for name: ItemName) async throws(StoreError) {
+    try await apply([.put(value, for: name)])
   }
 
   /// Removes one item; an absent item is not an error.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``.
-  public func remove(_ key: StoreKey) throws(StoreError) {
-    try apply([.remove(key)])
+  public func remove(_ name: ItemName) throws(StoreError) {
+    try apply([.remove(name)])
   }
 
   /// Removes one item; an absent item is not an error.
   ///
   /// - Throws: As ``SecretStore/apply(_:)``.
-  public func remove(_ key: StoreKey) async throws(StoreError) {
-    try await apply([.remove(key)])
+  public func remove(_ name: ItemName) async throws(StoreError) {
+    try await apply([.remove(name)])
   }
 
   /// Returns whether there is an item, by reading it: for stores that have no cheaper way.
   ///
   /// - Throws: As ``SecretStore/value(for:)``.
-  public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    try value(for: key) != nil
+  public func contains(_ name: ItemName) throws(StoreError) -> Bool {
+    try value(for: name) != nil
   }
 }

@@ -9,7 +9,7 @@
 /// the same coordinator; a store that excludes other processes takes a lock of the system inside
 /// the closure.
 public final class StoreCoordinator: Sendable {
-  private let names: NameLocks<StoreKey>
+  private let nameLocks: NameLocks<ItemName>
   private let observers = Observers()
 
   /// Makes the coordinator of one store.
@@ -17,7 +17,7 @@ public final class StoreCoordinator: Sendable {
   /// - Parameter store: The store as a person would name it, for errors: a path, or the kind of
   ///   store.
   public init(store: String) {
-    names = NameLocks(store: store)
+    nameLocks = NameLocks(store: store)
   }
 
   /// Runs a closure while no other task or thread has exclusive access to the name.
@@ -28,10 +28,10 @@ public final class StoreCoordinator: Sendable {
   /// - Returns: What the closure returns.
   /// - Throws: `timedOut`, or what the closure throws.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
+    try nameLocks.lock(name, timeout: timeout)
+    defer { nameLocks.unlock(name) }
     return try body()
   }
 
@@ -43,10 +43,10 @@ public final class StoreCoordinator: Sendable {
   /// - Throws: `timedOut`, `cancelled` when the task was cancelled while it waited, or what the
   ///   closure throws.
   public nonisolated(nonsending) func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: nonisolated(nonsending) () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: nonisolated(nonsending) () async throws -> Result
   ) async throws -> Result {
-    try await names.lock(key, timeout: timeout)
-    defer { names.unlock(key) }
+    try await nameLocks.lock(name, timeout: timeout)
+    defer { nameLocks.unlock(name) }
     return try await body()
   }
 
@@ -61,8 +61,8 @@ public final class StoreCoordinator: Sendable {
   /// Returns a stream of the events of some names that are reported from now on.
   ///
   /// As ``changes()``; an event costs only those who listen to one of its names.
-  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    observers.stream(of: keys)
+  public func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
+    observers.stream(of: names)
   }
 
   /// Sends an event to all streams; never blocks.
@@ -70,6 +70,6 @@ public final class StoreCoordinator: Sendable {
   /// Report a change when it can be read, and in the order in which changes are made, preferably
   /// while holding the lock under which they are made.
   public func report(_ event: StoreEvent) {
-    observers.tell(event)
+    observers.report(event)
   }
 }

@@ -15,21 +15,21 @@ public struct StoreTraits: Hashable, Sendable {
   /// closure makes then throw `exclusionLost`.
   public let exclusionLease: Duration?
   /// The size of the largest value the store accepts, in bytes.
-  public let largestValueByteCount: Int
+  public let maximumValueByteCount: Int
   /// Whether every change is refused.
   public let isReadOnly: Bool
 
   /// States what a store can do.
   public init(
     isAtomic: Bool, isDurable: Bool, seesOtherProcesses: Bool, excludesOtherProcesses: Bool,
-    exclusionLease: Duration? = nil, largestValueByteCount: Int, isReadOnly: Bool = false
+    exclusionLease: Duration? = nil, maximumValueByteCount: Int, isReadOnly: Bool = false
   ) {
     self.isAtomic = isAtomic
     self.isDurable = isDurable
     self.seesOtherProcesses = seesOtherProcesses
     self.excludesOtherProcesses = excludesOtherProcesses
     self.exclusionLease = exclusionLease
-    self.largestValueByteCount = largestValueByteCount
+    self.maximumValueByteCount = maximumValueByteCount
     self.isReadOnly = isReadOnly
   }
 }

@@ -18,15 +18,15 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
   /// Takes a name, blocking the thread until it is free.
   ///
   /// - Throws: `timedOut`.
-  package func lock(_ key: Key, timeout: Duration) throws(StoreError) {
+  package func lock(_ name: Key, timeout: Duration) throws(StoreError) {
     let isResolved = DispatchSemaphore(value: 0)
     let waiter = Waiter { isResolved.signal() }
-    if !isTaken(key, by: waiter) {
+    if !isTaken(name, by: waiter) {
       let time = ObservedTime()
       defer { time.reportLockWait(of: store) }
       // Waits without a timer: its block would need a thread, and the waiters may hold all of them.
       if isResolved.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut {
-        resolve(waiter, for: key, as: .timedOut)
+        resolve(waiter, for: name, as: .timedOut)
       }
     }
     try check(waiter)
@@ -35,38 +35,38 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
   /// Takes a name, suspending the task until it is free.
   ///
   /// - Throws: `timedOut`, or `cancelled` when the task was cancelled while waiting.
-  package func lock(_ key: Key, timeout: Duration) async throws(StoreError) {
+  package func lock(_ name: Key, timeout: Duration) async throws(StoreError) {
     let (signal, signaller) = AsyncStream.makeStream(of: Void.self)
     let waiter = Waiter { signaller.finish() }
-    if isTaken(key, by: waiter) { return }
+    if isTaken(name, by: waiter) { return }
     let time = ObservedTime()
     defer { time.reportLockWait(of: store) }
     let interval = timeout.dispatchInterval
     // A timer that never fires would keep the waiter alive forever.
     if interval != .never {
       timers.asyncAfter(deadline: .now() + interval) {
-        self.resolve(waiter, for: key, as: .timedOut)
+        self.resolve(waiter, for: name, as: .timedOut)
       }
     }
     await withTaskCancellationHandler {
       for await _ in signal {}
     } onCancel: {
-      resolve(waiter, for: key, as: .cancelled)
+      resolve(waiter, for: name, as: .cancelled)
     }
     // A cancelled task may get here before its handler did: the waiter must not stay queued.
-    resolve(waiter, for: key, as: .cancelled)
+    resolve(waiter, for: name, as: .cancelled)
     try check(waiter)
   }
 
   /// Passes a name to the waiter that has waited longest.
-  package func unlock(_ key: Key) {
+  package func unlock(_ name: Key) {
     let next = held.withLock { held -> Waiter? in
-      guard var waiters = held[key], !waiters.isEmpty else {
-        held[key] = nil
+      guard var waiters = held[name], !waiters.isEmpty else {
+        held[name] = nil
         return nil
       }
       let next = waiters.removeFirst()
-      held[key] = waiters
+      held[name] = waiters
       next.outcome.store(.granted, ordering: .releasing)
       return next
     }
@@ -74,28 +74,28 @@ package final class NameLocks<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Returns how many wait for a name.
-  package func waiterCount(for key: Key) -> Int {
-    held.withLock { $0[key]?.count ?? 0 }
+  package func waiterCount(for name: Key) -> Int {
+    held.withLock { $0[name]?.count ?? 0 }
   }
 
   /// Takes a name that is free, or appends the waiter to its queue; returns whether it was taken.
-  private func isTaken(_ key: Key, by waiter: Waiter) -> Bool {
+  private func isTaken(_ name: Key, by waiter: Waiter) -> Bool {
     held.withLock { held in
-      guard held[key] != nil else {
-        held[key] = []
+      guard held[name] != nil else {
+        held[name] = []
         waiter.outcome.store(.granted, ordering: .releasing)
         return true
       }
-      held[key, default: []].append(waiter)
+      held[name, default: []].append(waiter)
       return false
     }
   }
 
   /// Removes a waiter from its queue; a waiter that already has the name keeps it.
-  private func resolve(_ waiter: Waiter, for key: Key, as outcome: Outcome) {
+  private func resolve(_ waiter: Waiter, for name: Key, as outcome: Outcome) {
     let isWaiting = held.withLock { held in
-      guard let position = held[key]?.firstIndex(where: { $0 === waiter }) else { return false }
-      held[key]?.remove(at: position)
+      guard let position = held[name]?.firstIndex(where: { $0 === waiter }) else { return false }
+      held[name]?.remove(at: position)
       waiter.outcome.store(outcome, ordering: .releasing)
       return true
     }

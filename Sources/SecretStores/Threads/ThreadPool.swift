@@ -16,7 +16,7 @@ package final class ThreadPool: TaskExecutor {
   }
 
   private let name: String
-  private let largestThreadCount: Int
+  private let maximumThreadCount: Int
   private let state = Mutex(State())
   private let work = DispatchSemaphore(value: 0)
   private static let idleTime = DispatchTimeInterval.seconds(5)
@@ -25,10 +25,10 @@ package final class ThreadPool: TaskExecutor {
   ///
   /// - Parameters:
   ///   - name: The name of its threads, up to 15 bytes.
-  ///   - largestThreadCount: How many jobs run at the same time, 1 or more.
-  package init(_ name: String, largestThreadCount: Int) {
+  ///   - maximumThreadCount: How many jobs run at the same time, 1 or more.
+  package init(_ name: String, maximumThreadCount: Int) {
     self.name = name
-    self.largestThreadCount = largestThreadCount
+    self.maximumThreadCount = maximumThreadCount
   }
 
   /// Runs a job as soon as a thread is free.
@@ -41,7 +41,7 @@ package final class ThreadPool: TaskExecutor {
         work.signal()
         return false
       }
-      guard state.threadCount < largestThreadCount else { return false }
+      guard state.threadCount < maximumThreadCount else { return false }
       state.threadCount += 1
       return true
     }
@@ -85,15 +85,15 @@ extension ThreadPool {
   /// How many threads, of all pools, work may block at the same time.
   ///
   /// The others stay free for refreshes in stores that answer.
-  private static let largestBlockedCount = 16
+  private static let maximumBlockedCount = 16
   private static let blockedCount = Atomic(0)
 
   /// Returns whether work may block the current thread, until ``endBlocking()``.
   static func beginBlocking() -> Bool {
     guard unsafe pthread_getspecific(poolKey) != nil else { return false }
     let count = blockedCount.wrappingAdd(1, ordering: .relaxed).newValue
-    if count > largestBlockedCount { endBlocking() }
-    return count <= largestBlockedCount
+    if count > maximumBlockedCount { endBlocking() }
+    return count <= maximumBlockedCount
   }
 
   /// Ends what ``beginBlocking()`` allowed.

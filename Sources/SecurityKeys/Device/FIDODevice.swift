@@ -13,7 +13,7 @@ import SecretStores
   /// (RFC 6761, 6.4).
   private static let relyingParty = "session-tools.invalid"
   /// How many keys are listed at most.
-  private static let largestCount = 64
+  private static let maximumCount = 64
   /// How long a key may take to answer when it does not wait for a person.
   private static let answerTimeout = Duration.seconds(5)
   static let secretByteCount = 32
@@ -51,11 +51,11 @@ import SecretStores
   /// - Throws: An error of libfido2 when the devices cannot be listed.
   static func places() throws(FIDOError) -> [Place] {
     fido_init(0)
-    var list = unsafe fido_dev_info_new(largestCount)
+    var list = unsafe fido_dev_info_new(maximumCount)
     guard unsafe list != nil else { throw .internalFailure }
-    defer { unsafe fido_dev_info_free(&list, largestCount) }
+    defer { unsafe fido_dev_info_free(&list, maximumCount) }
     var count = 0
-    try FIDOError.check(unsafe fido_dev_info_manifest(list, largestCount, &count))
+    try FIDOError.check(unsafe fido_dev_info_manifest(list, maximumCount, &count))
     return (0..<count).compactMap { position in
       guard let entry = unsafe fido_dev_info_ptr(list, position),
         let path = unsafe fido_dev_info_path(entry)

@@ -15,7 +15,7 @@ package struct FIDOError: Error, Hashable {
   var name: String { unsafe fido_strerr(code).map { unsafe String(cString: $0) } ?? "\(code)" }
 
   package static let operationDenied = FIDOError(code: FIDO_ERR_OPERATION_DENIED)
-  package static let toldToStop = FIDOError(code: FIDO_ERR_KEEPALIVE_CANCEL)
+  package static let stopRequested = FIDOError(code: FIDO_ERR_KEEPALIVE_CANCEL)
   package static let noCredentials = FIDOError(code: FIDO_ERR_NO_CREDENTIALS)
   package static let personTooSlow = FIDOError(code: FIDO_ERR_USER_ACTION_TIMEOUT)
   package static let actionTooSlow = FIDOError(code: FIDO_ERR_ACTION_TIMEOUT)

@@ -56,7 +56,7 @@ final class Cancellation: Sendable {
   }
 
   private func check(_ name: String) throws(StoreError) {
-    if isCancelled { throw StoreError(.toldToStop, of: name) }
+    if isCancelled { throw StoreError(.stopRequested, of: name) }
   }
 
   private var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -72,12 +72,12 @@ final class Cancellation: Sendable {
       if !state.isCancelled { state.waiting[identifier] = device }
       return state.isCancelled
     }
-    if isLate { throw .toldToStop }
+    if isLate { throw .stopRequested }
     defer { state.withLock { _ = $0.waiting.removeValue(forKey: identifier) } }
     do throws(FIDOError) {
       return try call()
     } catch {
-      throw isCancelled ? .toldToStop : error
+      throw isCancelled ? .stopRequested : error
     }
   }
 }

@@ -72,7 +72,7 @@ extension StoreError {
         (.promptDismissed, "the person refused on the key", "Try again, and confirm on the key")
       case .personTooSlow, .actionTooSlow:
         (.timedOut, "the key was not touched in time", "Try again")
-      case .toldToStop:
+      case .stopRequested:
         (.cancelled, "the program cancelled the use of the key", "Try again when it is wanted")
       default:
         (

@@ -14,20 +14,21 @@ public import SessionToolsBase
 public struct PassphraseAuthenticator: UserAuthenticator {
   private let store: any LockableSecretStore
   private let prompt: any AuthenticationPrompt
-  private let largestTryCount: Int
+  private let maximumAttemptCount: Int
 
   /// Makes an authenticator for a store.
   ///
   /// - Parameters:
   ///   - store: The store to open.
   ///   - prompt: The prompt that shows the question.
-  ///   - largestTryCount: How many passphrases may be wrong within one evaluation, at least 1.
+  ///   - maximumAttemptCount: How many passphrases may be wrong within one evaluation, at least 1.
   public init(
-    of store: some LockableSecretStore, prompt: some AuthenticationPrompt, largestTryCount: Int = 3
+    of store: some LockableSecretStore, prompt: some AuthenticationPrompt,
+    maximumAttemptCount: Int = 3
   ) {
     self.store = store
     self.prompt = prompt
-    self.largestTryCount = max(1, largestTryCount)
+    self.maximumAttemptCount = max(1, maximumAttemptCount)
   }
 
   /// The method `passphrase`.
@@ -46,7 +47,7 @@ public struct PassphraseAuthenticator: UserAuthenticator {
     _ request: AuthenticationRequest
   ) async throws(AuthenticationError) -> AuthenticationMethod {
     store.lock()
-    for failureCount in 0..<largestTryCount {
+    for failureCount in 0..<maximumAttemptCount {
       let question = AuthenticationQuestion(
         text: "Passphrase:", isSecret: true, failureCount: failureCount, request: request)
       let passphrase = try await prompt.text(for: question)

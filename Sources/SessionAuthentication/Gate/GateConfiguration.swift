@@ -37,13 +37,13 @@ public struct GateConfiguration: Hashable, Sendable {
   public var switchingDuration: Duration = .milliseconds(300)
 
   /// How long the focus may take to return from the question to the program; 5 s by default.
-  public var promptSettling: Duration = .seconds(5)
+  public var focusReturnDuration: Duration = .seconds(5)
 
   /// How long an evaluation may take; 3 min by default.
   public var evaluationTimeout: Duration = .seconds(180)
 
   /// How many calls may wait for authentication at the same time; 10,000 by default.
-  public var largestDeferredCount = 10_000
+  public var maximumDeferredCount = 10_000
 
   /// Makes the configuration that suits most programs.
   public init() {}

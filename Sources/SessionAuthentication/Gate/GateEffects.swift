@@ -16,7 +16,7 @@ extension AuthenticationGate {
     var receivers: [SceneIdentifier: @Sendable (SceneDirective) -> Void] = [:]
     var shields: [SceneIdentifier: PrivacyShield] = [:]
     var listeners: [Int: AsyncStream<State>.Continuation] = [:]
-    var told = State.locked
+    var reported = State.locked
     var nextNumber = 0
     var evaluating: (number: Int, task: Task<Void, Never>)?
     var timer: (deadline: Duration, task: Task<Void, Never>)?
@@ -47,7 +47,7 @@ extension AuthenticationGate {
       }
       if let call { calls.add(call) }
       if !wiped.isEmpty { inside.wipingCount += 1 }
-      tellState(&inside, now)
+      reportState(&inside, now)
       setTimer(&inside, now)
       return (wiped, removed)
     }
@@ -80,7 +80,7 @@ extension AuthenticationGate {
 
   private func arrange(_ effect: GateMachine.Effect, _ inside: inout Inside) {
     switch effect {
-    case .tell(let scene, let directive):
+    case .notify(let scene, let directive):
       if let receive = inside.receivers[scene] { calls.add { receive(directive) } }
     case .run(let number): answer(number, .success(()), &inside)
     case .refuse(let number, let error): answer(number, .failure(error), &inside)
@@ -137,10 +137,10 @@ extension AuthenticationGate {
     }
   }
 
-  private func tellState(_ inside: inout Inside, _ now: BootInstant) {
+  private func reportState(_ inside: inout Inside, _ now: BootInstant) {
     let state = inside.machine.state(at: now)
-    if state.tellsTheSame(as: inside.told) { return }
-    inside.told = state
+    if state.reportsTheSame(as: inside.reported) { return }
+    inside.reported = state
     // A listener that has stopped is found here: a closure that it calls when it stops would wait
     // for the gate's lock, while this waits for the lock of its task.
     for (number, listener) in inside.listeners {
@@ -160,7 +160,7 @@ extension AuthenticationGate {
 }
 
 extension AuthenticationGate.State {
-  fileprivate func tellsTheSame(as other: Self) -> Bool {
+  fileprivate func reportsTheSame(as other: Self) -> Bool {
     switch (self, other) {
     case (.locked, .locked), (.unlocked, .unlocked), (.grace, .grace): true
     case (.evaluating(let presenter), .evaluating(let other)): presenter == other

@@ -29,7 +29,7 @@ package struct GateMachine {
   }
 
   package enum Effect {
-    case tell(SceneIdentifier, SceneDirective)
+    case notify(SceneIdentifier, SceneDirective)
     case evaluate(Int, presenter: SceneIdentifier?)
     case cancelEvaluation(Int)
     /// Wipes the resources that are in memory only while the gate is open.
@@ -164,15 +164,17 @@ package struct GateMachine {
     let replacesFront = scenes.contains(scene) && !isNobodyInFront
     scenes.insert(scene)
     if isOpen(at: now) {
-      tell(scene, .authenticated)
+      notify(scene, .authenticated)
     } else if let evaluation, !evaluation.isAbandoned {
-      tell(scene, .authenticating(isPresenter: evaluation.presenter == scene))
+      notify(scene, .authenticating(isPresenter: evaluation.presenter == scene))
     } else {
-      tell(scene, failure.map { .failed($0) } ?? .locked)
+      notify(scene, failure.map { .failed($0) } ?? .locked)
     }
     guard isActive, scenes.handle(.didBecomeActive, in: scene) else {
       // A recreated window gets the focus in a moment, and a hidden one does not.
-      if replacesFront { lockIfNobodyIsInFront(max(graceDuration, configuration.promptSettling)) }
+      if replacesFront {
+        lockIfNobodyIsInFront(max(graceDuration, configuration.focusReturnDuration))
+      }
       return
     }
     cameBack()
@@ -214,16 +216,16 @@ package struct GateMachine {
   /// Locks when the person leaves; the focus that our own question takes does not count.
   private mutating func left() {
     guard evaluation == nil else { return }
-    if let dismissal, now.uptime >= dismissal + configuration.promptSettling {
+    if let dismissal, now.uptime >= dismissal + configuration.focusReturnDuration {
       self.dismissal = nil
     }
     lockIfNobodyIsInFront(graceDuration)
   }
 
   private var graceDuration: Duration {
-    let settling =
+    let focusReturn =
       configuration.invalidation == .resignActive ? configuration.switchingDuration : .zero
-    return max(configuration.graceDuration, settling)
+    return max(configuration.graceDuration, focusReturn)
   }
 
   private mutating func lockIfNobodyIsInFront(_ grace: Duration) {
@@ -276,7 +278,7 @@ package struct GateMachine {
       number: evaluationCount, presenter: presenter,
       deadline: now.uptime + configuration.evaluationTimeout)
     failure = nil
-    for scene in scenes.all { tell(scene, .authenticating(isPresenter: scene == presenter)) }
+    for scene in scenes.all { notify(scene, .authenticating(isPresenter: scene == presenter)) }
     effects.append(.evaluate(evaluationCount, presenter: presenter))
   }
 
@@ -286,7 +288,7 @@ package struct GateMachine {
     guard scenesOfIt.allSatisfy(scenes.contains) else {
       return effects.append(.refuse(number, .sceneLost))
     }
-    guard waiting.count < configuration.largestDeferredCount else {
+    guard waiting.count < configuration.maximumDeferredCount else {
       return effects.append(.refuse(number, .tooManyWait))
     }
     waiting[number] = scene
@@ -330,16 +332,16 @@ package struct GateMachine {
   private mutating func open(_ token: any AuthenticationToken) {
     lock = .unlocked(token)
     (failure, dismissal) = (nil, nil)
-    for scene in scenes.all { tell(scene, .authenticated) }
+    for scene in scenes.all { notify(scene, .authenticated) }
     runAll()
     // The focus may still be on its way back, or the person may have left during the question.
-    lockIfNobodyIsInFront(max(configuration.graceDuration, configuration.promptSettling))
+    lockIfNobodyIsInFront(max(configuration.graceDuration, configuration.focusReturnDuration))
   }
 
   private mutating func fail(_ error: AuthenticationError) {
     failure = error
     dismissal = now.uptime
-    for scene in scenes.all { tell(scene, .failed(error)) }
+    for scene in scenes.all { notify(scene, .failed(error)) }
     for number in waiting.keys.sorted() { effects.append(.refuse(number, error)) }
     waiting = [:]
   }
@@ -372,7 +374,7 @@ package struct GateMachine {
     failure = nil
     wipe()
     guard configuration.isEnabled else { return }
-    for scene in scenes.all { tell(scene, .locked) }
+    for scene in scenes.all { notify(scene, .locked) }
   }
 
   private mutating func wipe() {
@@ -387,12 +389,12 @@ package struct GateMachine {
         self.evaluation?.isAbandoned = true
         effects.append(.cancelEvaluation(evaluation.number))
       }
-      for scene in scenes.all { tell(scene, .authenticated) }
+      for scene in scenes.all { notify(scene, .authenticated) }
       runAll()
     } else if !old.isEnabled, new.isEnabled, !isOpen(at: now) {
       lock = .locked
       wipe()
-      for scene in scenes.all { tell(scene, .locked) }
+      for scene in scenes.all { notify(scene, .locked) }
     }
   }
 
@@ -401,7 +403,7 @@ package struct GateMachine {
     waiting = [:]
   }
 
-  private mutating func tell(_ scene: SceneIdentifier, _ directive: SceneDirective) {
-    effects.append(.tell(scene, directive))
+  private mutating func notify(_ scene: SceneIdentifier, _ directive: SceneDirective) {
+    effects.append(.notify(scene, directive))
   }
 }

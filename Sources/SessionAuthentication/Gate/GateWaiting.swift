@@ -9,7 +9,7 @@ extension AuthenticationGate {
   /// - Parameter scene: The scene that shows the question, if there is a choice.
   /// - Throws: The evaluation's error; `timedOut` after ``GateConfiguration/evaluationTimeout``;
   ///   `appCancel` when the task was cancelled or the gate was invalidated; `systemCancel` when
-  ///   the gate locked again; `busy` when ``GateConfiguration/largestDeferredCount`` calls wait
+  ///   the gate locked again; `busy` when ``GateConfiguration/maximumDeferredCount`` calls wait
   ///   already.
   public func authenticate(in scene: SceneIdentifier? = nil) async throws(AuthenticationError) {
     try await wait(in: nil, timeout: nil, .init(presenter: scene))

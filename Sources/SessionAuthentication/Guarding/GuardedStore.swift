@@ -61,18 +61,18 @@ public struct GuardedStore: SecretStore, WrappingStore {
   /// Reads one value if the gate is open: a blocking call never waits for a person.
   ///
   /// - Throws: `locked` when the gate is locked; the store's errors.
-  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
+  public func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
     try door.refuseIfLocked()
-    return try base.value(for: key)
+    return try base.value(for: name)
   }
 
   /// Reads one value when the gate is open.
   ///
   /// - Throws: `locked` when the gate is locked and the read does not wait, or the
   ///   authentication failed; `timedOut`, `cancelled`; the store's errors.
-  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
+  public func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
     try await door.waitUntilOpen()
-    let value = try await base.value(for: key)
+    let value = try await base.value(for: name)
     // The gate may have locked during the read.
     try door.refuseIfLocked()
     return value
@@ -106,45 +106,45 @@ public struct GuardedStore: SecretStore, WrappingStore {
   /// Returns whether there is an item, without asking the person.
   ///
   /// - Throws: The store's errors.
-  public func contains(_ key: StoreKey) throws(StoreError) -> Bool { try base.contains(key) }
+  public func contains(_ name: ItemName) throws(StoreError) -> Bool { try base.contains(name) }
 
   /// Returns whether there is an item, without asking the person.
   ///
   /// - Throws: The store's errors.
-  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try await base.contains(key)
+  public func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
+    try await base.contains(name)
   }
 
-  /// Returns the keys of one namespace, or of all, without asking the person.
+  /// Returns the names of one namespace, or of all, without asking the person.
   ///
   /// - Throws: The store's errors.
-  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    try base.keys(in: namespace)
+  public func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    try base.names(in: namespace)
   }
 
-  /// Returns the keys of one namespace, or of all, without asking the person.
+  /// Returns the names of one namespace, or of all, without asking the person.
   ///
   /// - Throws: The store's errors.
-  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
-    try await base.keys(in: namespace)
+  public func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await base.names(in: namespace)
   }
 
   /// Runs a closure while no other caller has exclusive access to the same name.
   ///
   /// - Throws: The store's errors.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try base.withExclusiveAccess(to: key, timeout: timeout, body)
+    try base.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   /// Runs a closure while no other caller has exclusive access to the same name.
   ///
   /// - Throws: The store's errors.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await base.withExclusiveAccess(to: key, timeout: timeout, body)
+    try await base.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   /// Returns the store's events, and `resynchronize` each time the gate opens or locks.
@@ -154,8 +154,8 @@ public struct GuardedStore: SecretStore, WrappingStore {
 
   /// Returns the store's events of some names, and `resynchronize` each time the gate opens or
   /// locks.
-  public func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    withOpenings(base.changes(of: keys))
+  public func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
+    withOpenings(base.changes(of: names))
   }
 
   private func withOpenings(_ changes: AsyncStream<StoreEvent>) -> AsyncStream<StoreEvent> {

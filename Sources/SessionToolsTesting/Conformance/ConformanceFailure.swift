@@ -52,7 +52,7 @@ struct Finding: Error {
   }
 
   init(expected: String, seen error: any Error) {
-    self.init(expected: expected, seen: error.told, underlying: error)
+    self.init(expected: expected, seen: error.described, underlying: error)
   }
 
   /// Returns an error as the failure of a check.
@@ -69,7 +69,7 @@ struct Finding: Error {
 
 extension Error {
   /// The error in words, without any value that a check stores.
-  var told: String {
+  var described: String {
     guard let error = self as? StoreError else { return "an error of type \(type(of: self))" }
     let text = error.description
     // Another check finds errors that show values; such a text is not repeated here.

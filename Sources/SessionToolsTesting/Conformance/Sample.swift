@@ -28,42 +28,43 @@ struct Sample: Sendable {
   }
 
   /// The label and the length.
-  var told: String { "“\(label)” (\(bytes.byteCount) bytes)" }
+  var described: String { "“\(label)” (\(bytes.byteCount) bytes)" }
 }
 
 extension SecretBytes? {
   /// Describes the value, by its label if it is among the samples.
-  func told(among samples: [Sample]) -> String {
+  func described(among samples: [Sample]) -> String {
     guard let bytes = self else { return "nil, as for an absent item" }
-    return samples.first { $0.bytes == bytes }?.told ?? "another value of \(bytes.byteCount) bytes"
+    return samples.first { $0.bytes == bytes }?.described
+      ?? "another value of \(bytes.byteCount) bytes"
   }
 }
 
-extension StoreKey {
-  /// The key in words: short, and without characters that a terminal would not show.
-  var told: String {
+extension ItemName {
+  /// The name in words: short, and without characters that a terminal would not show.
+  var described: String {
     let parts = [
       namespace.service, namespace.accessGroup, namespace.install?.rawValue, identifier,
     ]
-    return parts.compactMap(\.self).map(\.told).joined(separator: " / ")
+    return parts.compactMap(\.self).map(\.described).joined(separator: " / ")
   }
 }
 
 extension String {
   /// The text as a literal, cut off if it is long.
-  var told: String {
+  var described: String {
     let text = String(unicodeScalars.prefix(40))
       .unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
     return "“\(text)\(unicodeScalars.count > 40 ? "…" : "")”"
   }
 }
 
-extension [StoreKey] {
-  /// The first few keys in words.
-  var told: String {
+extension [ItemName] {
+  /// The first few names in words.
+  var described: String {
     isEmpty
-      ? "no keys"
-      : prefix(4).map(\.told).joined(separator: ", ")
+      ? "no names"
+      : prefix(4).map(\.described).joined(separator: ", ")
         + (count > 4 ? " and \(count - 4) more" : "")
   }
 }

@@ -6,7 +6,7 @@ enum SampleItem: Hashable, Sendable {
   /// Neither of the two.
   case other
 
-  var told: String {
+  var described: String {
     switch self {
     case .first: "the first item"
     case .second: "the second item"
@@ -16,7 +16,7 @@ enum SampleItem: Hashable, Sendable {
 }
 
 extension SampleItem? {
-  var told: String { map(\.told) ?? "nil, as for an absent item" }
+  var described: String { map(\.described) ?? "nil, as for an absent item" }
 }
 
 /// A container as a check uses it, without the type of its items.
@@ -56,12 +56,12 @@ extension ContainerProbe {
   ) async throws {
     let found = try await item(identifier)
     try expect(
-      found == expected, "\(expected?.told ?? "nil") for \(identifier.told) \(when)",
-      seen: found.told)
+      found == expected, "\(expected?.described ?? "nil") for \(identifier.described) \(when)",
+      seen: found.described)
     let has = try await hasItem(identifier)
     try expect(
       has == (expected != nil),
-      "hasItem to be \(expected != nil) for \(identifier.told) \(when)", seen: "\(has)")
+      "hasItem to be \(expected != nil) for \(identifier.described) \(when)", seen: "\(has)")
   }
 
   /// Expects that a call throws.
@@ -84,12 +84,13 @@ extension ObservableProbe {
       let found = try await load(identifier, by: kind)
       try expect(
         found == expected,
-        "\(expected?.told ?? "nil") for \(identifier.told) \(when), by \(kind) calls",
-        seen: found.told)
+        "\(expected?.described ?? "nil") for \(identifier.described) \(when), by \(kind) calls",
+        seen: found.described)
       let contains = try await contains(identifier, by: kind)
       try expect(
         contains == (expected != nil),
-        "containsItem to be \(expected != nil) for \(identifier.told) \(when), by \(kind) calls",
+        "containsItem to be \(expected != nil) for \(identifier.described) \(when), "
+          + "by \(kind) calls",
         seen: "\(contains)")
     }
   }

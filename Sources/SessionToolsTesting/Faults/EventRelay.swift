@@ -17,7 +17,7 @@ final class EventRelay: Sendable {
       // The stream is made before the task starts, so that no event from now on is missed.
       let (events, isEnded) = (store.changes(), Shared(false))
       let task = Task.detached { [observers] in
-        for await event in events { observers.tell(event) }
+        for await event in events { observers.report(event) }
         isEnded.update { $0 = true }
         observers.finish()
       }
@@ -27,7 +27,7 @@ final class EventRelay: Sendable {
   }
 
   /// Sends an event to all listeners.
-  func tell(_ event: StoreEvent) { observers.tell(event) }
+  func report(_ event: StoreEvent) { observers.report(event) }
 
   /// Ends all streams.
   func stop() {

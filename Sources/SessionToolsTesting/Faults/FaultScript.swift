@@ -10,14 +10,14 @@ struct FaultScript {
   private struct Rule {
     let fault: FaultyStore.Fault
     let operations: Set<FaultyStore.Operation>
-    let key: StoreKey?
+    let name: ItemName?
     var skippedCount: Int
     /// How often the fault still happens; `nil` without limit.
     var leftCount: Int?
 
     func concerns(_ call: FaultyStore.Call) -> Bool {
       leftCount != 0 && operations.contains(call.operation)
-        && fault.concerns(call.operation) && (key.map(call.keys.contains) ?? true)
+        && fault.concerns(call.operation) && (name.map(call.names.contains) ?? true)
     }
   }
 
@@ -29,13 +29,13 @@ struct FaultScript {
   var leftCount: Int { rules.reduce(0) { $0 + ($1.leftCount ?? 0) } }
 
   mutating func add(
-    _ fault: FaultyStore.Fault, _ operations: Set<FaultyStore.Operation>, _ key: StoreKey?,
+    _ fault: FaultyStore.Fault, _ operations: Set<FaultyStore.Operation>, _ name: ItemName?,
     after skippedCount: Int,
     times: Int?
   ) {
     rules.append(
       Rule(
-        fault: fault, operations: operations, key: key, skippedCount: skippedCount,
+        fault: fault, operations: operations, name: name, skippedCount: skippedCount,
         leftCount: times))
   }
 

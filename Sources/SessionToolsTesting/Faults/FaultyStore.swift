@@ -10,7 +10,7 @@ public import SessionToolsBase
 /// store.lock()                                                  // until it is unlocked
 /// store.inject(.failing(StoreError.noSpace), into: [.apply])    // the next change
 /// store.inject(.slow(.seconds(5), by: clock), into: .reads, times: nil)
-/// store.inject(.outcomeUnknown(isMade: true), of: key, after: 2)  // the third change of a name
+/// store.inject(.outcomeUnknown(isMade: true), of: name, after: 2)  // the third change of a name
 /// ```
 ///
 /// Faults happen in the order they were injected. Blocking calls make blocking calls of the other
@@ -21,7 +21,7 @@ public final class FaultyStore: SecretStore {
   /// The name in errors.
   private let name: String
   private let isAtomic: Bool?
-  private let largestValueByteCount: Int?
+  private let maximumValueByteCount: Int?
   private let script = Shared(FaultScript())
   private let relay = EventRelay()
 
@@ -32,16 +32,16 @@ public final class FaultyStore: SecretStore {
   ///   - name: The name of this store in errors.
   ///   - isAtomic: `false` for a store that does not promise to be atomic, and can be torn; by
   ///     default as the other store. No wrapper makes a store atomic that is not.
-  ///   - largestValueByteCount: The largest value it takes, at most that of the other store, which
+  ///   - maximumValueByteCount: The largest value it takes, at most that of the other store, which
   ///     is the default.
   public init(
     _ store: some SecretStore, name: String = "faulty store", isAtomic: Bool? = nil,
-    largestValueByteCount: Int? = nil
+    maximumValueByteCount: Int? = nil
   ) {
     self.store = store
     self.name = name
     self.isAtomic = isAtomic
-    self.largestValueByteCount = largestValueByteCount
+    self.maximumValueByteCount = maximumValueByteCount
   }
 
   deinit {
@@ -56,8 +56,8 @@ public final class FaultyStore: SecretStore {
       seesOtherProcesses: traits.seesOtherProcesses,
       excludesOtherProcesses: traits.excludesOtherProcesses,
       exclusionLease: traits.exclusionLease,
-      largestValueByteCount: min(
-        traits.largestValueByteCount, largestValueByteCount ?? Int.max),
+      maximumValueByteCount: min(
+        traits.maximumValueByteCount, maximumValueByteCount ?? Int.max),
       isReadOnly: traits.isReadOnly)
   }
 
@@ -74,19 +74,19 @@ public final class FaultyStore: SecretStore {
   ///   - fault: The fault that happens.
   ///   - operations: The operations to which it happens; those to which it cannot happen are not
   ///     affected.
-  ///   - key: The item to which it happens; by default any.
+  ///   - name: The item to which it happens; by default any.
   ///   - count: How many of the calls to which it could happen are not affected before.
   ///   - times: How often it happens; `nil` for every time until ``removeFaults()``.
   /// - Precondition: A store whose traits state that it is atomic cannot be torn.
   public func inject(
-    _ fault: Fault, into operations: Set<Operation> = .all, of key: StoreKey? = nil,
+    _ fault: Fault, into operations: Set<Operation> = .all, of name: ItemName? = nil,
     after count: Int = 0, times: Int? = 1
   ) {
     precondition(count >= 0 && times ?? 1 >= 1, "a fault happens once or more")
     precondition(
       !fault.isTorn || !traits.isAtomic,
       "a store that promises to be atomic is never torn; make one with isAtomic: false")
-    script.update { $0.add(fault, operations, key, after: count, times: times) }
+    script.update { $0.add(fault, operations, name, after: count, times: times) }
   }
 
   /// Removes all faults; an outage continues.
@@ -106,9 +106,10 @@ public final class FaultyStore: SecretStore {
 
   /// Unlocks the store.
   ///
-  /// - Parameter isTold: Whether listeners receive `resynchronize`, which some stores cannot send.
-  public func unlock(isTold: Bool = true) {
-    endOutage(isTold)
+  /// - Parameter isReported: Whether listeners receive `resynchronize`, which some stores cannot
+  ///   send.
+  public func unlock(isReported: Bool = true) {
+    endOutage(isReported)
   }
 
   /// Whether the store is locked.
@@ -122,14 +123,15 @@ public final class FaultyStore: SecretStore {
 
   /// Makes the store available again.
   ///
-  /// - Parameter isTold: Whether listeners receive `resynchronize`, which some stores cannot send.
-  public func reconnect(isTold: Bool = true) {
-    endOutage(isTold)
+  /// - Parameter isReported: Whether listeners receive `resynchronize`, which some stores cannot
+  ///   send.
+  public func reconnect(isReported: Bool = true) {
+    endOutage(isReported)
   }
 
-  private func endOutage(_ isTold: Bool) {
+  private func endOutage(_ isReported: Bool) {
     script.update { $0.outage = nil }
-    if isTold { relay.tell(.resynchronize) }
+    if isReported { relay.report(.resynchronize) }
   }
 
   // MARK: - Calls
@@ -154,49 +156,49 @@ extension FaultyStore {
   /// Reads one value.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try begin(Call(.value, .blocking, keys: [key]))
-    return try store.value(for: key)
+  public func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
+    try begin(Call(.value, .blocking, names: [name]))
+    return try store.value(for: name)
   }
 
   /// Reads one value.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    try await beginAsync(Call(.value, .async, keys: [key]))
-    return try await store.asyncValue(for: key)
+  public func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    try await beginAsync(Call(.value, .async, names: [name]))
+    return try await store.asyncValue(for: name)
   }
 
   /// Returns whether there is an item.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func contains(_ key: StoreKey) throws(StoreError) -> Bool {
-    try begin(Call(.contains, .blocking, keys: [key]))
-    return try store.contains(key)
+  public func contains(_ name: ItemName) throws(StoreError) -> Bool {
+    try begin(Call(.contains, .blocking, names: [name]))
+    return try store.contains(name)
   }
 
   /// Returns whether there is an item.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try await beginAsync(Call(.contains, .async, keys: [key]))
-    return try await store.asyncContains(key)
+  public func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
+    try await beginAsync(Call(.contains, .async, names: [name]))
+    return try await store.asyncContains(name)
   }
 
-  /// Returns the keys of one namespace, or of all.
+  /// Returns the names of one namespace, or of all.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    try begin(Call(.keys, .blocking, namespace: namespace))
-    return try store.keys(in: namespace)
+  public func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    try begin(Call(.names, .blocking, namespace: namespace))
+    return try store.names(in: namespace)
   }
 
-  /// Returns the keys of one namespace, or of all.
+  /// Returns the names of one namespace, or of all.
   ///
   /// - Throws: As the other store, or an injected error.
-  public func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
-    try await beginAsync(Call(.keys, .async, namespace: namespace))
-    return try await store.asyncKeys(in: namespace)
+  public func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await beginAsync(Call(.names, .async, namespace: namespace))
+    return try await store.asyncNames(in: namespace)
   }
 
   /// Makes changes; no fault happens to an empty list.
@@ -205,7 +207,7 @@ extension FaultyStore {
   public func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return try store.apply(changes) }
     try checkSizes(changes)
-    let end = try begin(Call(.apply, .blocking, keys: changes.map(\.key)))
+    let end = try begin(Call(.apply, .blocking, names: changes.map(\.name)))
     guard let end else { return try store.apply(changes) }
     try store.apply(Array(changes.prefix(end.changeCount ?? changes.count)))
     throw end.error
@@ -217,7 +219,7 @@ extension FaultyStore {
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     guard !changes.isEmpty else { return try await store.asyncApply(changes) }
     try checkSizes(changes)
-    let end = try await beginAsync(Call(.apply, .async, keys: changes.map(\.key)))
+    let end = try await beginAsync(Call(.apply, .async, names: changes.map(\.name)))
     guard let end else { return try await store.asyncApply(changes) }
     try await store.asyncApply(Array(changes.prefix(end.changeCount ?? changes.count)))
     throw end.error
@@ -227,20 +229,20 @@ extension FaultyStore {
   ///
   /// - Throws: As the other store; or an injected error, without running the closure.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try begin(Call(.exclusiveAccess, .blocking, keys: [key]))
-    return try store.withExclusiveAccess(to: key, timeout: timeout, body)
+    try begin(Call(.exclusiveAccess, .blocking, names: [name]))
+    return try store.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   /// Runs a closure with exclusive access to a name.
   ///
   /// - Throws: As the other store; or an injected error, without running the closure.
   public func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await beginAsync(Call(.exclusiveAccess, .async, keys: [key]))
-    return try await store.withExclusiveAccess(to: key, timeout: timeout, body)
+    try await beginAsync(Call(.exclusiveAccess, .async, names: [name]))
+    return try await store.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   /// Returns a stream of the other store's changes, with `resynchronize` when an outage ends.
@@ -256,13 +258,13 @@ extension FaultyStore {
   }
 
   private func checkSizes(_ changes: [StoreChange]) throws(StoreError) {
-    guard let largestValueByteCount else { return }
-    for case .put(let value, for: let key) in changes
-    where value.byteCount > largestValueByteCount {
+    guard let maximumValueByteCount else { return }
+    for case .put(let value, for: let itemName) in changes
+    where value.byteCount > maximumValueByteCount {
       throw StoreError(
         .valueTooLarge, store: name,
-        reason: "the value for \(key) has \(value.byteCount) bytes",
-        remedy: "A value has at most \(largestValueByteCount) bytes")
+        reason: "the value for \(itemName) has \(value.byteCount) bytes",
+        remedy: "A value has at most \(maximumValueByteCount) bytes")
     }
   }
 }

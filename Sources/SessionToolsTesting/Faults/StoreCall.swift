@@ -7,8 +7,8 @@ extension FaultyStore {
     case value
     /// Asking whether there is an item.
     case contains
-    /// Listing keys.
-    case keys
+    /// Listing names.
+    case names
     /// Making changes.
     case apply
     /// Exclusive access to a name.
@@ -23,18 +23,18 @@ extension FaultyStore {
     public let operation: Operation
     /// Whether the caller was a task or a blocked thread.
     public let kind: StoreConformance.CallKind
-    /// The names that were asked for or changed, in order; empty for `keys` and `changes`.
-    public let keys: [StoreKey]
+    /// The names that were asked for or changed, in order; empty for `names` and `changes`.
+    public let names: [ItemName]
     /// The namespace that was listed; `nil` for all, and for other operations.
     public let namespace: StoreNamespace?
 
     init(
-      _ operation: Operation, _ kind: StoreConformance.CallKind, keys: [StoreKey] = [],
+      _ operation: Operation, _ kind: StoreConformance.CallKind, names: [ItemName] = [],
       namespace: StoreNamespace? = nil
     ) {
       self.operation = operation
       self.kind = kind
-      self.keys = keys
+      self.names = names
       self.namespace = namespace
     }
   }
@@ -43,6 +43,6 @@ extension FaultyStore {
 extension Set<FaultyStore.Operation> {
   /// Every operation.
   public static var all: Self { Set(FaultyStore.Operation.allCases) }
-  /// The operations that read: `value`, `contains` and `keys`.
-  public static var reads: Self { [.value, .contains, .keys] }
+  /// The operations that read: `value`, `contains` and `names`.
+  public static var reads: Self { [.value, .contains, .names] }
 }

@@ -16,7 +16,7 @@ struct Hold: Sendable {
   ///
   /// - Throws: The error that the store throws instead of granting access.
   static func taken(
-    _ key: StoreKey, of store: any SecretStore, by kind: CallKind, timeout: Duration
+    _ name: ItemName, of store: any SecretStore, by kind: CallKind, timeout: Duration
   ) async throws -> Hold {
     let (entries, entry) = AsyncStream.makeStream(of: Void.self)
     let (releases, releaser) = AsyncStream.makeStream(of: Void.self)
@@ -26,7 +26,7 @@ struct Hold: Sendable {
       switch kind {
       case .blocking:
         try await onOwnThread {
-          try store.withExclusiveAccess(to: key, timeout: timeout) {
+          try store.withExclusiveAccess(to: name, timeout: timeout) {
             entry.yield()
             isReleased.wait()
             // A store that wrongly runs the closure twice must not wait twice.
@@ -34,7 +34,7 @@ struct Hold: Sendable {
           }
         }
       case .async:
-        try await store.withExclusiveAccess(to: key, timeout: timeout) {
+        try await store.withExclusiveAccess(to: name, timeout: timeout) {
           entry.yield()
           for await _ in releases {}
         }
@@ -48,37 +48,37 @@ struct Hold: Sendable {
     }
     try await work.value
     throw Finding(
-      expected: "the closure to be run with exclusive access to \(key.told)",
+      expected: "the closure to be run with exclusive access to \(name.described)",
       seen: "a return without running it")
   }
 }
 
-extension StoreKey {
+extension ItemName {
   /// Returns a name that no other run of a check uses: stores of this process may share locks.
-  static func fresh(_ identifier: String = "item") throws -> StoreKey {
-    try StoreKey(
+  static func fresh(_ identifier: String = "item") throws -> ItemName {
+    try ItemName(
       identifier, in: StoreNamespace(service: "conformance \(UInt64.random(in: 0...UInt64.max))"))
   }
 }
 
 extension StoreProbe {
   /// Takes a name until the hold is ended.
-  func hold(_ key: StoreKey, by kind: CallKind? = nil) async throws -> Hold {
-    try await Hold.taken(key, of: store, by: kind ?? self.kind, timeout: patience)
+  func hold(_ name: ItemName, by kind: CallKind? = nil) async throws -> Hold {
+    try await Hold.taken(name, of: store, by: kind ?? self.kind, timeout: patience)
   }
 
   /// Takes a name for a moment.
-  func enter(_ key: StoreKey, timeout: Duration, by kind: CallKind? = nil) async throws {
+  func enter(_ name: ItemName, timeout: Duration, by kind: CallKind? = nil) async throws {
     let isEntered = Shared(false)
     switch kind ?? self.kind {
     case .blocking:
       try await onOwnThread { [store] in
-        try store.withExclusiveAccess(to: key, timeout: timeout) {
+        try store.withExclusiveAccess(to: name, timeout: timeout) {
           isEntered.update { $0 = true }
         }
       }
     case .async:
-      try await store.withExclusiveAccess(to: key, timeout: timeout) { () async in
+      try await store.withExclusiveAccess(to: name, timeout: timeout) { () async in
         isEntered.update { $0 = true }
       }
     }
@@ -88,13 +88,14 @@ extension StoreProbe {
   }
 
   /// Expects that a name is free.
-  func expectFree(_ key: StoreKey, _ when: String) async throws {
+  func expectFree(_ name: ItemName, _ when: String) async throws {
     for kind in CallKind.allCases {
       do {
-        try await enter(key, timeout: .zero, by: kind)
+        try await enter(name, timeout: .zero, by: kind)
       } catch {
         throw Finding(
-          expected: "\(kind) calls to get the name \(when)", seen: error.told, underlying: error)
+          expected: "\(kind) calls to get the name \(when)", seen: error.described,
+          underlying: error)
       }
     }
   }

@@ -16,7 +16,8 @@ public enum StoreConformance {
   /// Every check of stores that take changes, including those for abilities that not every store
   /// has.
   public static let all: [Check] =
-    valueChecks + nameChecks + changeChecks + listChecks + keyChecks + callKindChecks + streamChecks
+    valueChecks + nameChecks + changeChecks + listChecks + listingChecks + callKindChecks
+    + streamChecks
     + exclusiveAccessChecks + cancellationChecks + concurrencyChecks + reopeningChecks
     + lockingChecks + errorChecks + traitChecks + migrationChecks
 

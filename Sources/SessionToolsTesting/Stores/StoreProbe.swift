@@ -26,17 +26,17 @@ struct StoreProbe: Sendable {
 
   // MARK: - Operations
 
-  func value(for key: StoreKey) async throws -> SecretBytes? {
+  func value(for name: ItemName) async throws -> SecretBytes? {
     switch kind {
-    case .blocking: try await onOwnThread { [store] in try store.value(for: key) }
-    case .async: try await store.asyncValue(for: key)
+    case .blocking: try await onOwnThread { [store] in try store.value(for: name) }
+    case .async: try await store.asyncValue(for: name)
     }
   }
 
-  func contains(_ key: StoreKey) async throws -> Bool {
+  func contains(_ name: ItemName) async throws -> Bool {
     switch kind {
-    case .blocking: try await onOwnThread { [store] in try store.contains(key) }
-    case .async: try await store.asyncContains(key)
+    case .blocking: try await onOwnThread { [store] in try store.contains(name) }
+    case .async: try await store.asyncContains(name)
     }
   }
 
@@ -47,73 +47,73 @@ struct StoreProbe: Sendable {
     }
   }
 
-  func keys(in namespace: StoreNamespace? = nil) async throws -> [StoreKey] {
+  func names(in namespace: StoreNamespace? = nil) async throws -> [ItemName] {
     switch kind {
-    case .blocking: try await onOwnThread { [store] in try store.keys(in: namespace) }
-    case .async: try await store.asyncKeys(in: namespace)
+    case .blocking: try await onOwnThread { [store] in try store.names(in: namespace) }
+    case .async: try await store.asyncNames(in: namespace)
     }
   }
 
-  func put(_ sample: Sample, for key: StoreKey) async throws {
-    try await apply([.put(sample.bytes, for: key)])
+  func put(_ sample: Sample, for name: ItemName) async throws {
+    try await apply([.put(sample.bytes, for: name)])
   }
 
-  func remove(_ key: StoreKey) async throws {
-    try await apply([.remove(key)])
+  func remove(_ name: ItemName) async throws {
+    try await apply([.remove(name)])
   }
 
   // MARK: - Expectations
 
   /// Expects that an item has a value, or is absent.
   func expectValue(
-    _ sample: Sample?, for key: StoreKey, among others: [Sample] = [], _ when: String = ""
+    _ sample: Sample?, for name: ItemName, among others: [Sample] = [], _ when: String = ""
   ) async throws {
-    let found = try await value(for: key)
-    let expected = sample.map { "the value \($0.told)" } ?? "nil"
+    let found = try await value(for: name)
+    let expected = sample.map { "the value \($0.described)" } ?? "nil"
     try expect(
-      found == sample?.bytes, "\(expected) for \(key.told)\(when.isEmpty ? "" : " \(when)")",
-      seen: found.told(among: others + [sample].compactMap(\.self)))
+      found == sample?.bytes, "\(expected) for \(name.described)\(when.isEmpty ? "" : " \(when)")",
+      seen: found.described(among: others + [sample].compactMap(\.self)))
   }
 
   /// Expects that a value, put under one name, comes back.
   func expectRoundTrip(of sample: Sample) async throws {
-    let key = try StoreKey("item", in: "conformance")
-    try await put(sample, for: key)
-    try await expectValue(sample, for: key, "after it was put")
+    let name = try ItemName("item", in: "conformance")
+    try await put(sample, for: name)
+    try await expectValue(sample, for: name, "after it was put")
   }
 
   /// Expects that items under several names are kept apart, and listed under these names.
-  func expectApart(_ keys: [StoreKey]) async throws {
-    let samples = keys.indices.map { Sample("number \($0)") }
-    for (key, sample) in zip(keys, samples) { try await put(sample, for: key) }
-    for (key, sample) in zip(keys, samples) {
-      try await expectValue(sample, for: key, among: samples, "beside other names")
+  func expectApart(_ names: [ItemName]) async throws {
+    let samples = names.indices.map { Sample("number \($0)") }
+    for (name, sample) in zip(names, samples) { try await put(sample, for: name) }
+    for (name, sample) in zip(names, samples) {
+      try await expectValue(sample, for: name, among: samples, "beside other names")
     }
-    try await expectKeys(keys)
-    try await remove(keys[0])
-    for (key, sample) in zip(keys, samples).dropFirst() {
+    try await expectNames(names)
+    try await remove(names[0])
+    for (name, sample) in zip(names, samples).dropFirst() {
       try await expectValue(
-        sample, for: key, among: samples, "after \(keys[0].told) was removed")
+        sample, for: name, among: samples, "after \(names[0].described) was removed")
     }
   }
 
   /// Expects that the names listed are these, in ascending order.
-  func expectKeys(_ keys: [StoreKey], in namespace: StoreNamespace? = nil) async throws {
-    let found = try await self.keys(in: namespace)
-    let expected = keys.sorted()
+  func expectNames(_ names: [ItemName], in namespace: StoreNamespace? = nil) async throws {
+    let found = try await self.names(in: namespace)
+    let expected = names.sorted()
     guard found != expected else { return }
-    let place = namespace.map { "in the namespace \($0.service.told)" } ?? "in all namespaces"
-    let what = "\(keys.count) keys \(place), in ascending order"
+    let place = namespace.map { "in the namespace \($0.service.described)" } ?? "in all namespaces"
+    let what = "\(names.count) names \(place), in ascending order"
     let missing = expected.filter { !found.contains($0) }
     let foreign = found.filter { !expected.contains($0) }
     var differences: [String] = []
-    if !missing.isEmpty { differences.append("without \(missing.told)") }
-    if !foreign.isEmpty { differences.append("with \(foreign.told)") }
+    if !missing.isEmpty { differences.append("without \(missing.described)") }
+    if !foreign.isEmpty { differences.append("with \(foreign.described)") }
     if differences.isEmpty {
       differences = [found.count == expected.count ? "in another order" : "some of them twice"]
     }
     throw Finding(
-      expected: what, seen: "\(found.count) keys \(differences.joined(separator: " and "))")
+      expected: what, seen: "\(found.count) names \(differences.joined(separator: " and "))")
   }
 
   /// Expects a `StoreError`, of a given code if one is promised.

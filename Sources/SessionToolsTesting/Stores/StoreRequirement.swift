@@ -16,7 +16,7 @@ extension StoreConformance {
     /// The test provides ``StoreUnderTest/lock`` and ``StoreUnderTest/unlock``.
     case locking
 
-    private static let largestStoredByteCount = 64 << 20
+    private static let maximumStoredByteCount = 64 << 20
 
     /// Returns whether a store meets the requirement.
     func isMet(by subject: StoreUnderTest) -> Bool {
@@ -25,7 +25,7 @@ extension StoreConformance {
       case .atomicity: traits.isAtomic
       case .seesOtherProcesses: traits.seesOtherProcesses
       case .excludesOtherProcesses: traits.excludesOtherProcesses
-      case .limitedValues: traits.largestValueByteCount <= Self.largestStoredByteCount
+      case .limitedValues: traits.maximumValueByteCount <= Self.maximumStoredByteCount
       case .reopening: subject.reopen != nil
       case .locking: subject.lock != nil && subject.unlock != nil
       }

@@ -8,13 +8,13 @@ struct AccountBook: Sendable {
   /// The identifier under which each account's user is stored.
   let userIdentifier: String
 
-  /// The key under which the current account's name is stored.
-  private var currentKey: StoreKey {
-    get throws(StoreError) { try StoreKey("current-account", in: namespace) }
+  /// The name under which the current account's name is stored.
+  private var currentKey: ItemName {
+    get throws(StoreError) { try ItemName("current-account", in: namespace) }
   }
 
   func accounts() throws(StoreError) -> [AccountIdentifier] {
-    Set(try store.keys(in: namespace).compactMap(AccountIdentifier.init(owning:))).sorted()
+    Set(try store.names(in: namespace).compactMap(AccountIdentifier.init(owning:))).sorted()
   }
 
   func current() throws(StoreError) -> AccountIdentifier? {
@@ -34,7 +34,7 @@ struct AccountBook: Sendable {
   /// Returns whether an account has items.
   func isThere(_ account: AccountIdentifier) throws(StoreError) -> Bool {
     // Usually it has a user: listing all names for each account would take quadratic time.
-    if try store.contains(try account.key(userIdentifier, in: namespace)) { return true }
+    if try store.contains(try account.name(userIdentifier, in: namespace)) { return true }
     return try accounts().contains(account)
   }
 
@@ -44,24 +44,24 @@ struct AccountBook: Sendable {
 
   /// Clears the current account, if it is this one.
   func forget(_ account: AccountIdentifier) throws(StoreError) {
-    let key = try currentKey
-    guard let value = try store.value(for: key), value == SecretBytes(utf8: account.text) else {
+    let name = try currentKey
+    guard let value = try store.value(for: name), value == SecretBytes(utf8: account.text) else {
       return
     }
-    try store.remove(key)
+    try store.remove(name)
   }
 
-  /// Returns the keys of all of an account's items.
-  func keys(of account: AccountIdentifier) throws(StoreError) -> [StoreKey] {
-    try store.keys(in: namespace).filter { AccountIdentifier(owning: $0) == account }
+  /// Returns the names of all of an account's items.
+  func names(of account: AccountIdentifier) throws(StoreError) -> [ItemName] {
+    try store.names(in: namespace).filter { AccountIdentifier(owning: $0) == account }
   }
 
   /// Returns whether an account's items, or the current account, may have changed.
   func isAbout(_ event: StoreEvent) -> Bool {
-    guard case .changed(let keys) = event else { return true }
+    guard case .changed(let names) = event else { return true }
     let currentKey = try? currentKey
-    return keys.contains { key in
-      key.namespace == namespace && (key == currentKey || AccountIdentifier(owning: key) != nil)
+    return names.contains { name in
+      name.namespace == namespace && (name == currentKey || AccountIdentifier(owning: name) != nil)
     }
   }
 }

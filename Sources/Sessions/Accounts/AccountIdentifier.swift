@@ -5,7 +5,7 @@ public struct AccountIdentifier: Hashable, Sendable {
   private let name: Name
 
   /// The largest length, in bytes of UTF-8.
-  public static let largestByteCount = 1024
+  public static let maximumByteCount = 1024
 
   /// Names an account.
   ///
@@ -14,11 +14,11 @@ public struct AccountIdentifier: Hashable, Sendable {
   public init(_ text: String) throws(StoreError) {
     let name = try Name(text, as: "account identifier")
     let byteCount = name.text.utf8.count
-    guard byteCount <= Self.largestByteCount else {
+    guard byteCount <= Self.maximumByteCount else {
       throw StoreError(
         .invalidName, store: "name",
         reason: "the account identifier has \(byteCount) bytes",
-        remedy: "Give one of 1 to \(Self.largestByteCount) bytes")
+        remedy: "Give one of 1 to \(Self.maximumByteCount) bytes")
     }
     self.name = name
   }
@@ -44,19 +44,19 @@ extension AccountIdentifier: CustomStringConvertible {
 extension AccountIdentifier {
   private static let prefix = "account/"
 
-  /// Returns the key of one of the account's items.
+  /// Returns the name of one of the account's items.
   ///
   /// - Throws: `invalidName` when the identifier is empty or too long.
-  func key(_ identifier: String, in namespace: StoreNamespace) throws(StoreError) -> StoreKey {
+  func name(_ identifier: String, in namespace: StoreNamespace) throws(StoreError) -> ItemName {
     let identifier = try Name(identifier, as: "item identifier")
-    return try StoreKey(
+    return try ItemName(
       Self.prefix + Self.escaped(text) + "/" + Self.escaped(identifier.text), in: namespace)
   }
 
   /// Returns the account that owns an item; `nil` when it does not belong to an account.
-  init?(owning key: StoreKey) {
-    guard key.identifier.hasPrefix(Self.prefix) else { return nil }
-    let parts = key.identifier.utf8.dropFirst(Self.prefix.utf8.count)
+  init?(owning name: ItemName) {
+    guard name.identifier.hasPrefix(Self.prefix) else { return nil }
+    let parts = name.identifier.utf8.dropFirst(Self.prefix.utf8.count)
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard parts.count == 2, let text = Self.unescaped(Substring(parts[0])),
       // An invalid account name belongs to no account.

@@ -51,7 +51,7 @@ public final class UserAccounts<User: Codable>: Sendable {
 
   /// Returns the accounts that have items, in ascending order.
   ///
-  /// - Throws: As `SecretStore.keys(in:)`.
+  /// - Throws: As `SecretStore.names(in:)`.
   public func all() async throws -> [AccountIdentifier] {
     let book = book
     return try await queues.next.blocking { try book.accounts() }
@@ -131,12 +131,12 @@ public final class UserAccounts<User: Codable>: Sendable {
   ///   for 5 s, where changes wait; `cancelled`; and as `SecretStore.apply(_:)`. No notification is
   ///   then posted.
   public func signIn(_ users: [AccountIdentifier: User]) async throws {
-    let largestCount = 10_000
-    guard users.count <= largestCount else {
+    let maximumCount = 10_000
+    guard users.count <= maximumCount else {
       throw StoreError(
         .valueTooLarge, store: "accounts",
         reason: "one change would sign in \(users.count) users",
-        remedy: "Sign in at most \(largestCount) users at a time")
+        remedy: "Sign in at most \(maximumCount) users at a time")
     }
     let users = users.sorted { $0.key < $1.key }
     let items = try users.map {
@@ -169,8 +169,8 @@ public final class UserAccounts<User: Codable>: Sendable {
     let encoder = JSONEncoder()
     var changes: [StoreChange] = []
     for (user, item) in zip(users, items) {
-      let bytes = try container.coding.bytes(of: user, for: item.key, encoder: encoder)
-      changes.append(.put(bytes, for: item.key))
+      let bytes = try container.coding.bytes(of: user, for: item.name, encoder: encoder)
+      changes.append(.put(bytes, for: item.name))
     }
     return changes
   }
@@ -194,16 +194,16 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// If it was the current account, there is no current account afterwards. If this is interrupted,
   /// the account still exists with its remaining items. Nothing is sent to a server.
   ///
-  /// - Throws: As `SecretStore.keys(in:)` and `SecretStore.apply(_:)`.
+  /// - Throws: As `SecretStore.names(in:)` and `SecretStore.apply(_:)`.
   public func remove(_ account: AccountIdentifier) async throws {
     let book = book
     try await queues.next.blocking { try book.forget(account) }
     let session = session(of: account)
     if try await session.containsItem() { try await session.logOut() }
     let container = container.items(of: account)
-    let keys = try await queues.next.blocking { try book.keys(of: account) }
-    for key in keys {
-      try await ItemAddress(key, in: container.store).make(.remove(key))
+    let names = try await queues.next.blocking { try book.names(of: account) }
+    for name in names {
+      try await ItemAddress(name, in: container.store).make(.remove(name))
     }
     sessions.withLock { $0[account] = nil }
   }
@@ -218,19 +218,19 @@ public final class UserAccounts<User: Codable>: Sendable {
     let events = container.store.changes()
     let book = book
     let reading = Task {
-      var told: AccountIdentifier??
-      func tell() async {
+      var reported: AccountIdentifier??
+      func report() async {
         do {
           let now = try await queues.next.blocking { try book.current() }
-          if told == .some(now) { return }
-          told = now
+          if reported == .some(now) { return }
+          reported = now
           continuation.yield(now)
         } catch {
           // A caller that reads the current account gets the error.
         }
       }
-      await tell()
-      for await event in events where book.isAbout(event) { await tell() }
+      await report()
+      for await event in events where book.isAbout(event) { await report() }
       continuation.finish()
     }
     continuation.onTermination = { _ in reading.cancel() }

@@ -15,7 +15,7 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
 
   var owner: ObjectIdentifier? { ObjectIdentifier(session) }
 
-  var largestConcurrentCount: Int { refresher.policy.largestConcurrentCount }
+  var maximumConcurrentCount: Int { refresher.policy.maximumConcurrentCount }
 
   var endOfProcess: any Error {
     RefreshError.unableToRefresh(error: session.programIsEnding)
@@ -31,8 +31,8 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
     // Without a stored item there is nothing that two handlers could spend.
     guard try await session.containsItem() else { return try await call() }
     let time = ObservedTime()
-    return try await storage.whileRefreshing(timeout: refresher.policy.longestExclusion) { stored in
-      tellWait(time)
+    return try await storage.whileRefreshing(timeout: refresher.policy.maximumExclusion) { stored in
+      reportWait(time)
       // Behind a locked gate nothing is known.
       if case .failure(let error) = stored, StoreError.Code.locked ~= error { throw error }
       // An unreadable item may be repaired by the handler.

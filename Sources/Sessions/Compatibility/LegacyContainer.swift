@@ -37,14 +37,14 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
 
   func removeItem(forIdentifier identifier: String) throws {
     try lock.withLock { try remove(identifier) }
-    observers.tell(identifier)
+    observers.report(identifier)
   }
 
   func storeItem(
     _ item: Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) throws {
     try lock.withLock { try store(item, identifier, jsonEncoder) }
-    observers.tell(identifier)
+    observers.report(identifier)
   }
 
   func containsItem(forIdentifier identifier: String) -> Bool {

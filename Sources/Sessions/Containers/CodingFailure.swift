@@ -12,21 +12,21 @@ struct CodingFailure {
     self.type = type
   }
 
-  func asDecoding(of key: StoreKey) -> StoreError {
+  func asDecoding(of name: ItemName) -> StoreError {
     // An error of a custom coding is more precise, such as that of a damaged envelope.
     if let error = error as? StoreError { return error }
     return StoreError(
-      .undecodable, store: "\(key)",
+      .undecodable, store: "\(name)",
       reason: "the stored item is not a \(type)\(decodingDetail)",
       remedy: "It was not changed: decode it with the type it was stored as, or replace it",
       underlying: error)
   }
 
-  func asEncoding(of key: StoreKey) -> StoreError {
+  func asEncoding(of name: ItemName) -> StoreError {
     if let error = error as? StoreError { return error }
     let path = (error as? EncodingError).map { " at \(Self.text(of: Self.path(of: $0)))" } ?? ""
     return StoreError(
-      .unencodable, store: "\(key)",
+      .unencodable, store: "\(name)",
       reason: "the \(type) could not be encoded\(path), so nothing was stored",
       underlying: error)
   }

@@ -48,7 +48,7 @@ extension ItemCoding where Item: Codable {
   ///
   /// - Throws: `unencodable` with the encoder's error in `underlying`.
   package func bytes(
-    of item: Item, for key: StoreKey, encoder: JSONEncoder
+    of item: Item, for name: ItemName, encoder: JSONEncoder
   ) throws(StoreError) -> SecretBytes {
     do {
       switch form {
@@ -64,7 +64,7 @@ extension ItemCoding where Item: Codable {
         return try encode(item)
       }
     } catch {
-      throw CodingFailure(error, of: Item.self).asEncoding(of: key)
+      throw CodingFailure(error, of: Item.self).asEncoding(of: name)
     }
   }
 
@@ -72,7 +72,7 @@ extension ItemCoding where Item: Codable {
   ///
   /// - Throws: `undecodable` with the decoder's error in `underlying`.
   package func item(
-    from bytes: SecretBytes, for key: StoreKey, decoder: JSONDecoder
+    from bytes: SecretBytes, for name: ItemName, decoder: JSONDecoder
   ) throws(StoreError) -> Item {
     do {
       switch form {
@@ -84,7 +84,7 @@ extension ItemCoding where Item: Codable {
         return try decode(bytes)
       }
     } catch {
-      throw CodingFailure(error, of: Item.self).asDecoding(of: key)
+      throw CodingFailure(error, of: Item.self).asDecoding(of: name)
     }
   }
 

@@ -27,7 +27,7 @@ final class ItemObservers: Sendable {
   }
 
   /// Notifies all listeners to an item.
-  func tell(_ identifier: String) {
+  func report(_ identifier: String) {
     let continuations = state.withLock { state in
       state.continuations[identifier].map { Array($0.values) } ?? []
     }

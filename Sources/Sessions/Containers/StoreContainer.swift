@@ -65,9 +65,9 @@ public struct StoreContainer<Item: Codable>: StoreBackedContainer {
       coding: coding)
   }
 
-  func key(_ identifier: String) throws(StoreError) -> StoreKey {
-    guard let account else { return try StoreKey(identifier, in: namespace) }
-    return try account.key(identifier, in: namespace)
+  func name(_ identifier: String) throws(StoreError) -> ItemName {
+    guard let account else { return try ItemName(identifier, in: namespace) }
+    return try account.name(identifier, in: namespace)
   }
 
   /// Returns the container itself.
@@ -88,7 +88,7 @@ extension StoreContainer {
   ///
   /// - Throws: As `SecretStore.contains(_:)`; `invalidName`.
   public func containsItem(forIdentifier identifier: String) throws(StoreError) -> Bool {
-    try store.contains(try key(identifier))
+    try store.contains(try name(identifier))
   }
 
   /// Reads an item; `nil` only when the item is absent.
@@ -97,9 +97,9 @@ extension StoreContainer {
   public func item(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) throws(StoreError) -> Item? {
-    let key = try key(identifier)
-    guard let bytes = try store.value(for: key) else { return nil }
-    return try coding.item(from: bytes, for: key, decoder: jsonDecoder)
+    let name = try name(identifier)
+    guard let bytes = try store.value(for: name) else { return nil }
+    return try coding.item(from: bytes, for: name, decoder: jsonDecoder)
   }
 
   /// Reads an item: the same as ``item(forIdentifier:jsonDecoder:)``.
@@ -117,15 +117,15 @@ extension StoreContainer {
   public func storeItem(
     _ item: Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder = JSONEncoder()
   ) throws(StoreError) {
-    let key = try key(identifier)
-    try store.put(try coding.bytes(of: item, for: key, encoder: jsonEncoder), for: key)
+    let name = try name(identifier)
+    try store.put(try coding.bytes(of: item, for: name, encoder: jsonEncoder), for: name)
   }
 
   /// Removes an item; an absent item is not an error.
   ///
   /// - Throws: As `SecretStore.apply(_:)`; `invalidName`.
   public func removeItem(forIdentifier identifier: String) throws(StoreError) {
-    try store.remove(try key(identifier))
+    try store.remove(try name(identifier))
   }
 }
 
@@ -136,7 +136,7 @@ extension StoreContainer {
   ///
   /// - Throws: As `SecretStore.contains(_:)`; `invalidName`.
   public func asyncContainsItem(forIdentifier identifier: String) async throws(StoreError) -> Bool {
-    try await store.contains(try key(identifier))
+    try await store.contains(try name(identifier))
   }
 
   /// Reads an item; `nil` only when the item is absent.
@@ -145,9 +145,9 @@ extension StoreContainer {
   public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder = JSONDecoder()
   ) async throws(StoreError) -> sending Item? {
-    let key = try key(identifier)
-    guard let bytes = try await store.value(for: key) else { return nil }
-    return try coding.item(from: bytes, for: key, decoder: jsonDecoder)
+    let name = try name(identifier)
+    guard let bytes = try await store.value(for: name) else { return nil }
+    return try coding.item(from: bytes, for: name, decoder: jsonDecoder)
   }
 
   /// Stores an item, replacing an older one if there is one.
@@ -157,15 +157,15 @@ extension StoreContainer {
     _ item: sending Item, forIdentifier identifier: String,
     jsonEncoder: JSONEncoder = JSONEncoder()
   ) async throws(StoreError) {
-    let key = try key(identifier)
-    try await store.put(try coding.bytes(of: item, for: key, encoder: jsonEncoder), for: key)
+    let name = try name(identifier)
+    try await store.put(try coding.bytes(of: item, for: name, encoder: jsonEncoder), for: name)
   }
 
   /// Removes an item; an absent item is not an error.
   ///
   /// - Throws: As `SecretStore.apply(_:)`; `invalidName`.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws(StoreError) {
-    try await store.remove(try key(identifier))
+    try await store.remove(try name(identifier))
   }
 
   /// Returns a stream with an element each time the item may have changed, from now on, in any
@@ -177,12 +177,12 @@ extension StoreContainer {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
     // An item with an invalid name cannot exist and never changes.
-    guard let key = try? key(identifier) else {
+    guard let name = try? name(identifier) else {
       continuation.finish()
       return stream
     }
     // Requested before the task starts, so that no change from now on is missed.
-    let events = store.changes(of: [key])
+    let events = store.changes(of: [name])
     let reading = Task {
       for await _ in events { continuation.yield() }
       continuation.finish()

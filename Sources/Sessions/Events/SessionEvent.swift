@@ -73,7 +73,7 @@ extension SessionEvent {
   }
 
   /// Reports an event to the observer; without one the event is not even made.
-  package static func tell(_ event: @autoclosure () -> SessionEvent) {
+  package static func report(_ event: @autoclosure () -> SessionEvent) {
     guard StoreReport.isObserved, let observer else { return }
     observer(event())
   }
@@ -100,9 +100,9 @@ private let held = Mutex(HeldObserver())
 
 extension ObservedTime {
   /// Reports an event that took the time since the beginning.
-  package func tell(_ event: (Duration) -> SessionEvent?) {
+  package func report(_ event: (Duration) -> SessionEvent?) {
     guard let elapsed, let event = event(elapsed) else { return }
-    SessionEvent.tell(event)
+    SessionEvent.report(event)
   }
 }
 

@@ -92,10 +92,10 @@ final class RefreshFlight: Sendable {
     }
     return try state.withLock { state throws(SessionError) in
       guard state.result == nil else { return nil }
-      guard state.waiters.count < policy.largestWaiterCount else {
+      guard state.waiters.count < policy.maximumWaiterCount else {
         throw SessionError(
           .tooManyWaiters, session: session,
-          "\(policy.largestWaiterCount) tasks are already waiting for the refresh")
+          "\(policy.maximumWaiterCount) tasks are already waiting for the refresh")
       }
       let end = FirstAnswer<End>()
       state.nextNumber += 1

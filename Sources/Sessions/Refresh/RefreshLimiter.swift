@@ -28,9 +28,9 @@ struct RefreshLimiter {
     // tries of the older version applies to this one, not its pause.
     if let other = self.version, other != version { next = .zero }
     self.version = version
-    failures.removeAll { uptime - $0 >= policy.tryWindow }
-    if failures.count >= policy.largestTryCount, let oldest = failures.first {
-      return .exhausted(max(oldest + policy.tryWindow, next) - uptime)
+    failures.removeAll { uptime - $0 >= policy.attemptWindow }
+    if failures.count >= policy.maximumAttemptCount, let oldest = failures.first {
+      return .exhausted(max(oldest + policy.attemptWindow, next) - uptime)
     }
     return next > uptime ? .after(next - uptime) : .now
   }

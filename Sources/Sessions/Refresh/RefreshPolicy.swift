@@ -16,7 +16,7 @@ public struct RefreshPolicy: Sendable {
   /// Callers then get a `StoreError`, `timedOut`, unless the item is still valid.
   public var exclusionTimeout: Duration?
 
-  var longestExclusion: Duration { exclusionTimeout ?? timeout }
+  var maximumExclusion: Duration { exclusionTimeout ?? timeout }
 
   /// How long a refresh handler may take; 2 min.
   ///
@@ -26,13 +26,13 @@ public struct RefreshPolicy: Sendable {
   /// with `URLSession` is not safe to cancel; see ``Session/withValidItem(_:isRejected:)``.
   public var handlerTimeout: Duration = .seconds(120)
 
-  /// How many tries may fail within ``tryWindow``; 5.
-  public var largestTryCount = 5
+  /// How many tries may fail within ``attemptWindow``; 5.
+  public var maximumAttemptCount = 5
 
   /// The time in which failed tries are counted; 30 s.
   ///
   /// For as long, a refresh stores its new item again and again when the store cannot be reached.
-  public var tryWindow: Duration = .seconds(30)
+  public var attemptWindow: Duration = .seconds(30)
 
   /// The pause after the first failed try; 0.5 s.
   ///
@@ -41,18 +41,18 @@ public struct RefreshPolicy: Sendable {
   public var firstPause: Duration = .milliseconds(500)
 
   /// The longest pause, unless the server asks for a longer one; 10 s.
-  public var largestPause: Duration = .seconds(10)
+  public var maximumPause: Duration = .seconds(10)
 
   /// How many callers may wait for one refresh; 10,000.
   ///
   /// Further callers get an error at once.
-  public var largestWaiterCount = 10_000
+  public var maximumWaiterCount = 10_000
 
   /// How many refreshes of this process, including those of other sessions, are under way at the
   /// same time; 64.
   ///
   /// Further refreshes wait for their turn, without a thread.
-  public var largestConcurrentCount = 64
+  public var maximumConcurrentCount = 64
 
   /// Makes a policy that suits most servers.
   public init() {}
@@ -60,7 +60,7 @@ public struct RefreshPolicy: Sendable {
   /// The pause before the next try, after this number of failures.
   func pause(after failureCount: Int) -> Duration {
     var pause = firstPause
-    for _ in 1..<max(failureCount, 1) where pause < largestPause { pause *= 2 }
-    return min(pause, largestPause) * Double.random(in: 0.5...1)
+    for _ in 1..<max(failureCount, 1) where pause < maximumPause { pause *= 2 }
+    return min(pause, maximumPause) * Double.random(in: 0.5...1)
   }
 }

@@ -11,7 +11,7 @@ final class RefreshSlots: Sendable {
   struct Closed: Error {}
 
   private struct Waiter {
-    let largestCount: Int
+    let maximumCount: Int
     let begin: @Sendable (Result<RefreshSlot, Closed>) -> Void
   }
 
@@ -27,7 +27,7 @@ final class RefreshSlots: Sendable {
     /// Removes and returns the waiters that may begin.
     mutating func admit() -> [Waiter] {
       var admitted: [Waiter] = []
-      while let next = waiters.first, usedCount < next.largestCount {
+      while let next = waiters.first, usedCount < next.maximumCount {
         usedCount += 1
         underWayCount += 1
         admitted.append(next)
@@ -39,29 +39,29 @@ final class RefreshSlots: Sendable {
 
   private let state = Mutex(State())
 
-  /// Begins an operation as soon as fewer than `largestCount` are under way.
+  /// Begins an operation as soon as fewer than `maximumCount` are under way.
   ///
   /// - Parameters:
-  ///   - largestCount: How many may be under way at the same time.
+  ///   - maximumCount: How many may be under way at the same time.
   ///   - begin: Called once, at once or later, on any thread; must not block.
   func take(
-    of largestCount: Int, _ begin: @escaping @Sendable (Result<RefreshSlot, Closed>) -> Void
+    of maximumCount: Int, _ begin: @escaping @Sendable (Result<RefreshSlot, Closed>) -> Void
   ) {
     let isClosed = state.withLock { state in
       if !state.isClosed {
-        state.waiters.append(Waiter(largestCount: max(1, largestCount), begin: begin))
+        state.waiters.append(Waiter(maximumCount: max(1, maximumCount), begin: begin))
       }
       return state.isClosed
     }
     if isClosed { begin(.failure(Closed())) } else { admit() }
   }
 
-  /// Waits until fewer than `largestCount` operations are under way.
+  /// Waits until fewer than `maximumCount` operations are under way.
   ///
   /// - Throws: ``Closed``.
-  func take(of largestCount: Int) async throws -> RefreshSlot {
+  func take(of maximumCount: Int) async throws -> RefreshSlot {
     try await withCheckedContinuation { continuation in
-      take(of: largestCount) { continuation.resume(returning: $0) }
+      take(of: maximumCount) { continuation.resume(returning: $0) }
     }.get()
   }
 

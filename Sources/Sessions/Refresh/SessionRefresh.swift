@@ -11,7 +11,7 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
 
   var name: String { session.storageIdentifier }
   var owner: ObjectIdentifier? { nil }
-  var largestConcurrentCount: Int { session.refresher?.policy.largestConcurrentCount ?? 1 }
+  var maximumConcurrentCount: Int { session.refresher?.policy.maximumConcurrentCount ?? 1 }
   var endOfProcess: any Error { session.programIsEnding }
 
   /// Refreshes until it succeeds, is found unnecessary, or has failed often enough.
@@ -78,7 +78,7 @@ struct SessionRefresh<Item: Codable> {
 
   private func again() async throws -> RefreshSlot {
     do {
-      return try await RefreshSlots.shared.take(of: policy.largestConcurrentCount)
+      return try await RefreshSlots.shared.take(of: policy.maximumConcurrentCount)
     } catch {
       throw waiting.endOfProcess
     }
@@ -87,8 +87,8 @@ struct SessionRefresh<Item: Codable> {
   private func exclusiveStep() async throws -> Step {
     // Between two tries, others may refresh: they may have a network that this process lacks.
     let time = ObservedTime()
-    return try await storage.whileRefreshing(timeout: policy.longestExclusion) { stored in
-      waiting.tellWait(time)
+    return try await storage.whileRefreshing(timeout: policy.maximumExclusion) { stored in
+      waiting.reportWait(time)
       return try await step(try stored.get())
     }
   }
@@ -136,7 +136,9 @@ struct SessionRefresh<Item: Codable> {
     case .exhausted(let rest): throw temporarilyFailed(retryAfter: rest)
     case .after(let pause):
       let isValid = wish.isForValidItem && expiry.isValid(snapshot.item)
-      guard !isValid, pause <= policy.tryWindow else { throw temporarilyFailed(retryAfter: pause) }
+      guard !isValid, pause <= policy.attemptWindow else {
+        throw temporarilyFailed(retryAfter: pause)
+      }
       return pause
     }
   }
@@ -152,7 +154,7 @@ struct SessionRefresh<Item: Codable> {
     _ error: any Error, of version: ItemVersion?, retryAfter: Duration? = nil
   ) {
     shared.recordFailure(error, of: version, at: clock.uptime, retryAfter: retryAfter, policy)
-    SessionEvent.tell(
+    SessionEvent.report(
       .refreshTryFailed(
         session: waiting.name, count: shared.failures.count, reason: SessionEvent.reason(error)))
   }
@@ -209,7 +211,7 @@ struct SessionRefresh<Item: Codable> {
     // stored later.
     shared.unsaved = refreshed
     flight?.beginStoring()
-    let stored = try await store(refreshed)
+    let stored = try await save(refreshed)
     shared.unsaved = nil
     return stored
   }
@@ -218,7 +220,7 @@ struct SessionRefresh<Item: Codable> {
   ///
   /// The exclusive access is kept meanwhile: the next one who refreshes would send a token that was
   /// spent.
-  private func store(_ unsaved: any UnsavedItem) async throws -> StoredItem? {
+  private func save(_ unsaved: any UnsavedItem) async throws -> StoredItem? {
     let (policy, clock) = (policy, clock)
     // In a task of its own: this one is cancelled when the handler takes too long, and the item
     // that it got nevertheless must be stored.
@@ -244,7 +246,7 @@ struct SessionRefresh<Item: Codable> {
 
   private func savingWhatWasNotSaved() async throws -> Step? {
     guard let unsaved = shared.unsaved else { return nil }
-    let stored = try await store(unsaved)
+    let stored = try await save(unsaved)
     shared.unsaved = nil
     guard let stored else { return .again(after: .zero) }
     shared.recordSuccess()

@@ -8,9 +8,9 @@ final class SharedSessionState: Sendable {
   /// Which item of which container.
   enum Identity: Hashable {
     /// An item of a store that has an identity.
-    case store(String, StoreKey)
+    case store(String, ItemName)
     /// An item of a store that is an object without an identity.
-    case object(ObjectIdentifier, StoreKey)
+    case object(ObjectIdentifier, ItemName)
     /// An item of a container that is an object and not on a store.
     case container(ObjectIdentifier, String)
   }
@@ -66,7 +66,7 @@ final class SharedSessionState: Sendable {
       begin(flight, refresh, around: around, in: nil)
       return (flight, true)
     }
-    RefreshSlots.shared.take(of: refresh.largestConcurrentCount) { slot in
+    RefreshSlots.shared.take(of: refresh.maximumConcurrentCount) { slot in
       switch slot {
       case .success(let slot): self.begin(flight, refresh, around: [], in: slot)
       case .failure: self.end(flight, of: refresh.owner, with: .failure(refresh.endOfProcess))
@@ -83,7 +83,7 @@ final class SharedSessionState: Sendable {
     // there belong to another request and perhaps another user.
     let task = Task.detached(executorPreference: refreshThreads) {
       let time = ObservedTime()
-      SessionEvent.tell(.refreshBegan(session: refresh.name))
+      SessionEvent.report(.refreshBegan(session: refresh.name))
       let result: Result<RefreshEnding, any Error>
       do {
         let ending = try await RefreshFlight.$around.withValue(around + [flight]) {
@@ -93,7 +93,9 @@ final class SharedSessionState: Sendable {
       } catch {
         result = .failure(error)
       }
-      time.tell { .refreshEnded(session: refresh.name, SessionEvent.RefreshEnd(result), after: $0) }
+      time.report {
+        .refreshEnded(session: refresh.name, SessionEvent.RefreshEnd(result), after: $0)
+      }
       slot?.giveBack()
       self.end(flight, of: refresh.owner, with: result)
     }
@@ -105,7 +107,7 @@ final class SharedSessionState: Sendable {
     with result: Result<RefreshEnding, any Error>
   ) {
     state.withLock { $0.flights[owner] = nil }
-    if case .success(let ending) = result { ending.tell() }
+    if case .success(let ending) = result { ending.report() }
     flight.end(with: result)
   }
 
@@ -239,11 +241,11 @@ final class SharedSessionState: Sendable {
 
 /// The threads of refreshes: waiters may hold all threads of the cooperative pool, and a handler
 /// may block.
-let refreshThreads = ThreadPool("session-refresh", largestThreadCount: 32)
+let refreshThreads = ThreadPool("session-refresh", maximumThreadCount: 32)
 
 /// The threads that call completions, which may block: separate from refreshes, so that these
 /// continue.
-let completionThreads = ThreadPool("session-answer", largestThreadCount: 32)
+let completionThreads = ThreadPool("session-answer", maximumThreadCount: 32)
 
 /// The work of a refresh.
 protocol RefreshWork: Sendable {
@@ -253,7 +255,7 @@ protocol RefreshWork: Sendable {
   /// refresh.
   var owner: ObjectIdentifier? { get }
   /// How many refreshes of this process may be under way, including this one.
-  var largestConcurrentCount: Int { get }
+  var maximumConcurrentCount: Int { get }
   /// The error when no more refreshes begin.
   var endOfProcess: any Error { get }
 
@@ -275,13 +277,13 @@ enum RefreshEnding: Sendable {
   case wasRejected(SessionError, any RefreshingSession, UserIdentifier?)
 
   /// Announces to observers that the item is new or was removed.
-  func tell() {
+  func report() {
     switch self {
     case .isNew(let session, let user): session?.didRefresh(user)
     case .wasValidAlready: break
     case .wasRejected(let error, let session, let user):
       let reason: any Error = error.underlying ?? error
-      SessionEvent.tell(
+      SessionEvent.report(
         .signedOut(session: error.session, .rejected(SessionEvent.reason(reason))))
       session.wasRejected(reason, user)
     }
@@ -290,9 +292,9 @@ enum RefreshEnding: Sendable {
 
 extension RefreshWork {
   /// Reports a wait for another refresh of the item, which has just ended.
-  func tellWait(_ time: ObservedTime) {
+  func reportWait(_ time: ObservedTime) {
     // A shorter wait is only the time needed to find out that there is nothing to wait for.
-    time.tell { $0 < .milliseconds(10) ? nil : .refreshWaited(session: name, for: $0) }
+    time.report { $0 < .milliseconds(10) ? nil : .refreshWaited(session: name, for: $0) }
   }
 }
 

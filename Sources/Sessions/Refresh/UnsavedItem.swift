@@ -13,7 +13,7 @@ extension UnsavedItem {
   func storePatiently(
     _ policy: RefreshPolicy, _ clock: any SessionClock
   ) async throws -> StoredItem? {
-    let end = clock.uptime + policy.tryWindow
+    let end = clock.uptime + policy.attemptWindow
     var failureCount = 0
     while true {
       do {

@@ -34,7 +34,7 @@ import Synchronization
 /// | `containsItem()` | the same name |
 /// | `item()` | the same name |
 /// | ``state`` | ``currentState()`` |
-/// | ``updateItem(_:)`` | ``store(_:)`` |
+/// | ``updateItem(_:)`` | ``save(_:)`` |
 /// | ``deleteItem()`` | ``remove()`` |
 /// | ``UserSession/userDidLogIn(_:)`` | ``UserSession/logIn(_:)`` |
 /// | ``UserSession/userDidUpdate(_:)`` | ``UserSession/update(_:)`` |
@@ -183,7 +183,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open func updateItem(_ model: T?) throws {
     guard let model else { return }
     let shared = try sharedState()
-    try storage().store(model)
+    try storage().save(model)
     shared.reason = .unknown
   }
 
@@ -192,9 +192,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
   ///   changes of the item take longer than 10 s, where changes wait; `unencodable`. Otherwise the
   ///   container's errors.
-  open func store(_ item: sending T) async throws {
+  open func save(_ item: sending T) async throws {
     let shared = try await sharedState()
-    try await storage().store(item)
+    try await storage().save(item)
     shared.reason = .unknown
   }
 

@@ -26,7 +26,7 @@ extension SessionState {
   ///
   /// Items that cannot be compared count as different, and so do errors, except store errors with
   /// the same code.
-  func tellsTheSame(as other: SessionState) -> Bool {
+  func reportsTheSame(as other: SessionState) -> Bool {
     switch (self, other) {
     case (.signedOut, .signedOut): true
     case (.signedIn(let item), .signedIn(let other)):

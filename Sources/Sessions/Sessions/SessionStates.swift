@@ -31,15 +31,15 @@ extension Session where T: Sendable {
         occasion.finish()
       }
       defer { relaying.cancel() }
-      var told = await self.currentState()
-      continuation.yield(told)
+      var reported = await self.currentState()
+      continuation.yield(reported)
       var recheck = Recheck(occasion, clock: clock)
-      recheck.plan(after: told)
+      recheck.plan(after: reported)
       for await _ in occasions {
         let state = await self.currentState()
         recheck.plan(after: state)
-        if state.tellsTheSame(as: told) { continue }
-        told = state
+        if state.reportsTheSame(as: reported) { continue }
+        reported = state
         continuation.yield(state)
       }
       recheck.cancel()

@@ -126,7 +126,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     let identifier = UserIdentifier(of: user)
     let before = try await sharedState()
     let unsavedCount = before.unsavedCount
-    try await store(user)
+    try await save(user)
     try await sharedState().forgetRefresh(ofFirst: unsavedCount, in: before)
     announceLogIn(identifier, replacing: previous)
   }
@@ -147,7 +147,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   open func update(_ user: sending T) async throws {
     let isSignIn = (try? await containsItem()) == false
     let identifier = UserIdentifier(of: user)
-    try await store(user)
+    try await save(user)
     announceUpdate(identifier, isSignIn: isSignIn)
   }
 
@@ -214,7 +214,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   }
 
   private func announceLogOut(_ error: (any Error)?, _ user: UserIdentifier?) {
-    SessionEvent.tell(
+    SessionEvent.report(
       .signedOut(
         session: storageIdentifier, .loggedOut(error.map { SessionEvent.reason($0) })))
     announce(.loggedOut(error), user)

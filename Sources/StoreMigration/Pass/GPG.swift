@@ -47,7 +47,7 @@ struct GPG: Sendable {
   /// - Returns: How it ended, and its report.
   /// - Throws: `posix_spawnp` with its error, and what making a connection to it throws.
   func run(
-    _ arguments: [String], largestOutputByteCount largest: Int,
+    _ arguments: [String], maximumOutputByteCount largest: Int,
     place: StartedProgram.Place = .ownGroup
   ) throws(SystemCallError) -> Outcome {
     do throws(SystemCallError) {
@@ -68,7 +68,7 @@ struct GPG: Sendable {
       // First, so that gpg also reports an option that it does not take.
       ["--status-fd", "3"] + options + common + (isBatch ? ["--batch", "--use-agent"] : [])
         + arguments,
-      largestOutputByteCount: largest, timeout: Self.timeout)
+      maximumOutputByteCount: largest, timeout: Self.timeout)
     program.environment = environment
     program.place = place
     let (ending, report) = try program.runForReport()

@@ -19,8 +19,8 @@ final class PasswordFileOpener: Sendable {
   }
 
   /// No store takes a larger value; a file of some kilobytes may expand to a thousand times that.
-  private static let largestValueByteCount = SealedFileStore.largestValueByteCount
-  private static let largestListByteCount = 1 << 24
+  private static let maximumValueByteCount = SealedFileStore.maximumValueByteCount
+  private static let maximumListByteCount = 1 << 24
 
   private let gpg: GPG
   private let state: Mutex<State>
@@ -36,7 +36,7 @@ final class PasswordFileOpener: Sendable {
   /// - Throws: As ``PasswordStore/items(at:)`` says of reading.
   func value(of file: String) throws(StoreError) -> SecretBytes {
     try checkKeys(of: file)
-    let outcome = try run(["--decrypt", "--", file], Self.largestValueByteCount, file)
+    let outcome = try run(["--decrypt", "--", file], Self.maximumValueByteCount, file)
     switch outcome.ending {
     // A file that was cut off before its content has the status 0, too.
     case .ended(status: 0, let value, _) where outcome.status.isComplete: return value
@@ -56,7 +56,7 @@ final class PasswordFileOpener: Sendable {
     case .wroteTooMuch:
       throw StoreError(
         .valueTooLarge, store: file,
-        reason: "its value has more than \(Self.largestValueByteCount) bytes, which no store takes",
+        reason: "its value has more than \(Self.maximumValueByteCount) bytes, which no store takes",
         remedy: "Keep it where it is")
     case .tookTooLong, .wantedTerminal:
       let waited = outcome.status.startedPinentry || outcome.status.neededPassphrase
@@ -94,7 +94,7 @@ final class PasswordFileOpener: Sendable {
       secretKeys = known
     } else {
       let list = try run(
-        ["--batch", "--with-colons", "--list-secret-keys"], Self.largestListByteCount, file)
+        ["--batch", "--with-colons", "--list-secret-keys"], Self.maximumListByteCount, file)
       guard case .ended(status: 0, let keys, _) = list.ending else {
         var reason = "it did not list them"
         if case .ended(_, _, let complaint) = list.ending { reason = GPGComplaint(complaint).end }
@@ -127,11 +127,11 @@ final class PasswordFileOpener: Sendable {
     do throws(SystemCallError) {
       let needsForeground = state.withLock { $0.needsForeground }
       let outcome = try gpg.run(
-        arguments, largestOutputByteCount: largest,
+        arguments, maximumOutputByteCount: largest,
         place: needsForeground ? .foreground : .ownGroup)
       guard case .wantedTerminal = outcome.ending, !needsForeground else { return outcome }
       state.withLock { $0.needsForeground = true }
-      return try gpg.run(arguments, largestOutputByteCount: largest, place: .foreground)
+      return try gpg.run(arguments, maximumOutputByteCount: largest, place: .foreground)
     } catch let error where error.errno == SystemCallError.noSuchFile {
       throw StoreError(
         .unavailable, store: file, reason: "gpg is not installed",

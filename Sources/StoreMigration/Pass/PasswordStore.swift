@@ -42,9 +42,9 @@ package enum PasswordStore {
       name: "pass \(path)", protection: "files of pass, encrypted by gpg; opens with its secret key"
     ) { () throws(StoreError) in
       try PasswordStoreListing.list(path)
-    } read: { key throws(StoreError) in
-      guard key.namespace == namespace else { return nil }
-      let file = "\(path)/\(key.identifier).gpg"
+    } read: { name throws(StoreError) in
+      guard name.namespace == namespace else { return nil }
+      let file = "\(path)/\(name.identifier).gpg"
       guard FileManager.default.fileExists(atPath: file) else { return nil }
       return try opener.value(of: file)
     }

@@ -7,10 +7,10 @@ import SecretStores
 /// Links to directories are followed, as `pass` does to list and to find entries.
 struct PasswordStoreListing {
   /// How many files of others are listed while there is no entry: a home directory has millions.
-  private static let largestForeignCount = 10_000
+  private static let maximumForeignCount = 10_000
 
   private let root: String
-  private var keys: [StoreKey] = []
+  private var names: [ItemName] = []
   private var omissions: [Omission] = []
   private var clues = PasswordStoreClues()
 
@@ -34,10 +34,10 @@ struct PasswordStoreListing {
     var listing = PasswordStoreListing(root: path)
     try listing.walk(content, at: "", ancestors: [])
     listing.omissions += GopassStores.mounts(in: path)
-    if listing.keys.isEmpty, !listing.omissions.isEmpty {
+    if listing.names.isEmpty, !listing.omissions.isEmpty {
       listing.omissions.insert(listing.clues.omission(store: path), at: 0)
     }
-    return StoreListing(keys: listing.keys.sorted(), omissions: listing.omissions)
+    return StoreListing(names: listing.names.sorted(), omissions: listing.omissions)
   }
 
   private init(root: String) {
@@ -73,7 +73,7 @@ struct PasswordStoreListing {
       case .unknown(let errno):
         omit(path.withoutSuffix(".gpg"), PasswordStoreFile.reason(forUnknown: errno))
       }
-      guard keys.isEmpty, omissions.count > Self.largestForeignCount else { continue }
+      guard names.isEmpty, omissions.count > Self.maximumForeignCount else { continue }
       throw clues.error(store: root, omissions: omissions)
     }
   }
@@ -93,7 +93,7 @@ struct PasswordStoreListing {
       return omit(path, PasswordStoreFile.reason(forForeign: path))
     }
     do throws(StoreError) {
-      keys.append(try StoreKey(path.withoutSuffix(".gpg"), in: PasswordStore.namespace))
+      names.append(try ItemName(path.withoutSuffix(".gpg"), in: PasswordStore.namespace))
     } catch {
       omit(path, error.reason + "; rename it")
     }

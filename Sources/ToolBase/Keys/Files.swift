@@ -40,16 +40,16 @@ package enum Files {
   /// Reads a whole file into memory that is wiped.
   ///
   /// - Throws: A failure if there is no file, or it cannot be read; `valueTooLarge`.
-  package static func read(_ path: String, atMost largestByteCount: Int) throws -> SecretBytes {
+  package static func read(_ path: String, atMost maximumByteCount: Int) throws -> SecretBytes {
     do throws(SystemCallError) {
-      if let content = try System.readAll(path, atMost: largestByteCount) { return content }
+      if let content = try System.readAll(path, atMost: maximumByteCount) { return content }
     } catch  where error.errno == SystemCallError.noSuchFile {
       throw Failure(.unavailable, "\(path): there is no such file")
     } catch {
       throw StoreError(error, path: path)
     }
     throw StoreError(
-      .valueTooLarge, store: path, reason: "the file has more than \(largestByteCount) bytes",
+      .valueTooLarge, store: path, reason: "the file has more than \(maximumByteCount) bytes",
       remedy: "Import it in parts")
   }
 

@@ -9,7 +9,7 @@ import SessionToolsBase
 package struct KeySearch {
   private static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
   /// How often a person may type a passphrase.
-  private static let largestTryCount = 3
+  private static let maximumAttemptCount = 3
 
   /// The store, as messages and questions name it.
   private let store: String
@@ -122,7 +122,7 @@ package struct KeySearch {
     _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws -> Found {
     // What follows a wrong passphrase in a script's input is not another one.
-    var triesLeft = StandardInput.isTerminal ? Self.largestTryCount : 1
+    var triesLeft = StandardInput.isTerminal ? Self.maximumAttemptCount : 1
     while true {
       let key = try KeyArgument.passphrasePrompt.choose(prompt)
       triesLeft -= 1

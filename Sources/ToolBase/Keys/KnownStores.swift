@@ -9,7 +9,7 @@ package import SessionToolsBase
 /// `$XDG_DATA_HOME/session-tools/known-stores`; its name is the hash of the second line.
 package struct KnownStores {
   /// A path has at most 4,096 bytes.
-  private static let largestByteCount = 8192
+  private static let maximumByteCount = 8192
 
   package init() {}
 
@@ -24,7 +24,7 @@ package struct KnownStores {
     let (directory, name) = (try directory(makingIfAbsent: false), Self.fileName(of: place))
     guard let directory,
       let (content, byteCount) = try directory.read(
-        name, largestByteCount: Self.largestByteCount, .privateFile)
+        name, maximumByteCount: Self.maximumByteCount, .privateFile)
     else { return nil }
     let lines = String(decoding: content.bytes(0..<byteCount), as: UTF8.self)
       .split(separator: "\n", maxSplits: 1)

@@ -75,10 +75,10 @@ package enum Question {
       throw StoreError(
         .promptDismissed, store: store, reason: "the question was dismissed")
     }
-    guard answer.byteCount <= System.longestTerminalLine else {
+    guard answer.byteCount <= System.maximumTerminalLine else {
       throw Failure(
         .usage,
-        "a terminal takes lines of at most \(System.longestTerminalLine) bytes; "
+        "a terminal takes lines of at most \(System.maximumTerminalLine) bytes; "
           + "nothing was changed")
     }
     return answer

@@ -9,7 +9,7 @@ package enum PassphraseReader {
   package static func read(file path: String) throws(StoreError) -> SecretBytes {
     if let number = descriptor(in: path) { return try read(descriptor: number) }
     return try SecretFile.read(
-      path, largestByteCount: Passphrase.largestByteCount + 1, rule: .privateFile
+      path, maximumByteCount: Passphrase.maximumByteCount + 1, rule: .privateFile
     ).withoutNewline
   }
 
@@ -19,7 +19,7 @@ package enum PassphraseReader {
   package static func read(descriptor number: Int32) throws(StoreError) -> SecretBytes {
     let name = "file descriptor \(number)"
     do throws(SystemCallError) {
-      let largest = Passphrase.largestByteCount + 1
+      let largest = Passphrase.maximumByteCount + 1
       if let passphrase = try System.readAll(number, atMost: largest) {
         return passphrase.withoutNewline
       }
@@ -28,7 +28,7 @@ package enum PassphraseReader {
     }
     throw StoreError(
       .invalidKey, store: name, reason: "the passphrase is too long",
-      remedy: "Give one of at most \(Passphrase.largestByteCount) bytes")
+      remedy: "Give one of at most \(Passphrase.maximumByteCount) bytes")
   }
 
   /// Returns the number in `/dev/fd/3`, the form that a shell gives to `<(command)`.

@@ -67,7 +67,7 @@ package struct JournalLocation {
     let journal = try SealedFileStore.open(at: path, key: key, options: options)
     // Never a store with a user's items: the journal would be mixed with them.
     let isOther = try stores.contains { try $0.identity() == journal.identity() }
-    guard !isOther, try journal.keys(in: nil).allSatisfy(Migration.isOfJournal) else {
+    guard !isOther, try journal.names(in: nil).allSatisfy(Migration.isOfJournal) else {
       throw Failure(.usage, "\(path): this is a store with items, not a migration journal")
     }
     return journal
@@ -93,7 +93,7 @@ package struct JournalLocation {
       // No other process can begin a migration in it meanwhile.
       try Migration.withExclusiveAccess(toJournal: journal) {
         let names = try FileManager.default.contentsOfDirectory(atPath: path)
-        guard try journal.keys(in: nil).isEmpty, Self.fileNames.isSuperset(of: names) else {
+        guard try journal.names(in: nil).isEmpty, Self.fileNames.isSuperset(of: names) else {
           return
         }
         KnownStores().forget(path)
@@ -140,7 +140,7 @@ package struct JournalLocation {
   private var options: SealedFileStore.Options {
     // A large journal is compacted when it is closed, which fails once it is removed.
     SealedFileStore.Options(lockTimeout: timeout) { [path] notice in
-      if Files.exists(path) { Notices.tell(notice) }
+      if Files.exists(path) { Notices.report(notice) }
     }
   }
 }

@@ -81,7 +81,7 @@ package struct MigrationOutput {
   ///
   /// - Returns: The plan.
   /// - Throws: As planning.
-  package func tellPlan(of migration: Migration) throws -> MigrationPlan {
+  package func writePlan(of migration: Migration) throws -> MigrationPlan {
     let protections = try migration.protections()
     let plan: MigrationPlan
     if format.json {
@@ -102,7 +102,7 @@ package struct MigrationOutput {
       }
       try list.end(before: Nothing())
     } else {
-      var table = Table(["ACTION"] + StoreKey.columnNames + ["TARGET", "REASON"])
+      var table = Table(["ACTION"] + ItemName.columnNames + ["TARGET", "REASON"])
       plan = try Self.interruptibly(migration) { migration, progress in
         try migration.plan(progress: progress) { entry throws(StoreError) in
           try table.add(
@@ -123,7 +123,7 @@ package struct MigrationOutput {
   }
 
   /// - Throws: Exit status 9 when something is missing.
-  package func tell(_ report: MigrationReport, canUndo: Bool = false) throws {
+  package func write(_ report: MigrationReport, canUndo: Bool = false) throws {
     if format.json {
       var list = try JSONList(
         "items",
@@ -143,7 +143,7 @@ package struct MigrationOutput {
         before: ReportTail(
           sourceDigest: report.sourceDigest, targetDigest: report.targetDigest))
     } else {
-      var table = Table(["OUTCOME"] + StoreKey.columnNames + ["REASON"])
+      var table = Table(["OUTCOME"] + ItemName.columnNames + ["REASON"])
       try report.forEachEntry { entry throws(StoreError) in
         guard !entry.outcome.isPlain else { return }
         try table.add(
@@ -179,18 +179,18 @@ package struct MigrationOutput {
         ? ": \(count - same - replaced) new, \(same) the same, \(replaced) replaced" : "")
   }
 
-  package func tell(undone report: Migration.UndoReport) throws {
+  package func write(undone report: Migration.UndoReport) throws {
     if format.json {
       var list = try JSONList("left", after: Nothing())
-      try report.forEachLeftItem { key, reason throws(StoreError) in
-        try list.add(LeftItem(item: ItemOutput(key), reason: reason.reason))
+      try report.forEachLeftItem { name, reason throws(StoreError) in
+        try list.add(LeftItem(item: ItemOutput(name), reason: reason.reason))
       }
       try list.end(
         before: UndoTail(restored: report.restoredCount, returned: report.returnedCount))
     } else {
-      var table = Table(["LEFT"] + StoreKey.columnNames + ["REASON"])
-      try report.forEachLeftItem { key, reason throws(StoreError) in
-        try table.add(["left"] + key.columns + [reason.reason])
+      var table = Table(["LEFT"] + ItemName.columnNames + ["REASON"])
+      try report.forEachLeftItem { name, reason throws(StoreError) in
+        try table.add(["left"] + name.columns + [reason.reason])
       }
       try table.write()
       try StandardOutput.write(

@@ -30,11 +30,11 @@ package struct MigrationRun {
     case .dryRun: try plan(migration(MemoryStore()))
     case nil: try begin()
     case .resume:
-      try output.tell(
+      try output.write(
         MigrationOutput.interruptibly(migration(place.open())) { try $0.resume(progress: $1) },
         canUndo: true)
     case .undo:
-      try output.tell(
+      try output.write(
         undone: MigrationOutput.interruptibly(migration(place.open())) {
           try $0.undo(progress: $1)
         })
@@ -59,7 +59,7 @@ package struct MigrationRun {
   /// Shows the plan, and ends as the migration would.
   private func plan(_ migration: Migration) throws {
     try MigrationOutput.checkNames(migration)
-    let plan = try output.tellPlan(of: migration)
+    let plan = try output.writePlan(of: migration)
     if try SealedFileStore.exists(at: place.path) { try place.checkClosed(place.open()) }
     try migration.check(plan)
     guard plan.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
@@ -74,7 +74,7 @@ package struct MigrationRun {
       let report = try MigrationOutput.interruptibly(migration) { try $0.run(progress: $1) }
       let isForNothing = report.hasNoItems && !report.isComplete
       do {
-        try output.tell(report, canUndo: !isForNothing)
+        try output.write(report, canUndo: !isForNothing)
       } catch {
         // With a wrong source or selection there is nothing to undo, and the next one may begin.
         if isForNothing { try migration.close() }

@@ -7,10 +7,10 @@ package struct ItemOutput: Encodable {
   @Nullable private var install: String?
   private let service: String
 
-  package init(_ key: StoreKey) {
-    group = key.namespace.accessGroup
-    identifier = key.identifier
-    install = key.namespace.install?.rawValue
-    service = key.namespace.service
+  package init(_ name: ItemName) {
+    group = name.namespace.accessGroup
+    identifier = name.identifier
+    install = name.namespace.install?.rawValue
+    service = name.namespace.service
   }
 }

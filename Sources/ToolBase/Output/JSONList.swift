@@ -4,7 +4,7 @@ import SessionToolsBase
 /// elements.
 struct JSONList {
   /// The number of bytes from which on the text is written.
-  private static let largestByteCount = 64 << 10
+  private static let maximumByteCount = 64 << 10
 
   private var text: String
   private var isEmpty = true
@@ -27,7 +27,7 @@ struct JSONList {
     if !isEmpty { text += "," }
     isEmpty = false
     text += try JSONOption.text(of: element)
-    guard text.utf8.count >= Self.largestByteCount else { return }
+    guard text.utf8.count >= Self.maximumByteCount else { return }
     try StandardOutput.write(text)
     text = ""
   }

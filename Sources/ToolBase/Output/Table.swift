@@ -6,7 +6,7 @@ package struct Table {
   private static let narrowest = 20
 
   /// How many rows are aligned together when there may be any number.
-  private static let largestCount = 1000
+  private static let maximumCount = 1000
 
   package let columns: [String]
   package var rows: [[String]] = []
@@ -39,7 +39,7 @@ package struct Table {
   /// - Throws: As writing to standard output.
   mutating func add(_ row: [String]) throws(StoreError) {
     rows.append(row)
-    guard rows.count >= Self.largestCount else { return }
+    guard rows.count >= Self.maximumCount else { return }
     try write()
     rows = []
   }
@@ -82,11 +82,11 @@ package struct Table {
   }
 }
 
-extension StoreKey {
+extension ItemName {
   /// The names of the columns.
   package static let columnNames = ["SERVICE", "GROUP", "INSTALL", "IDENTIFIER"]
 
-  /// The parts of the key; a missing part is empty.
+  /// The parts of the name; a missing part is empty.
   package var columns: [String] {
     [
       namespace.service, namespace.accessGroup ?? "", namespace.install?.rawValue ?? "",

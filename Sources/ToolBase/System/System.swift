@@ -169,17 +169,17 @@ package enum System {
 
   /// Reads a file, into memory that is wiped; returns `nil` if there is more than the limit.
   package static func readAll(
-    _ path: String, atMost largestByteCount: Int
+    _ path: String, atMost maximumByteCount: Int
   ) throws(SystemCallError) -> SecretBytes? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard file >= 0 else { throw SystemCallError("open", errno) }
     defer { close(file) }
-    return try readAll(file, atMost: largestByteCount)
+    return try readAll(file, atMost: maximumByteCount)
   }
 
   /// Reads to the end, into memory that is wiped; returns `nil` if there is more than the limit.
   package static func readAll(
-    _ descriptor: Int32, atMost largestByteCount: Int
+    _ descriptor: Int32, atMost maximumByteCount: Int
   ) throws(SystemCallError) -> SecretBytes? {
     var buffer = ByteBuffer(byteCount: 1 << 16, isSecret: true)
     var byteCount = 0
@@ -187,7 +187,7 @@ package enum System {
       let count = try read(descriptor, into: buffer, byteCount..<buffer.byteCount)
       if count == 0 { return buffer.secret(0..<byteCount) }
       byteCount += count
-      if byteCount > largestByteCount { return nil }
+      if byteCount > maximumByteCount { return nil }
       if byteCount == buffer.byteCount {
         let larger = ByteBuffer(byteCount: byteCount * 2, isSecret: true)
         larger.copy(buffer, 0..<byteCount, to: 0)
@@ -220,7 +220,7 @@ package enum System {
   // MARK: - The terminal
 
   /// The longest line that a terminal delivers, in bytes; it drops the rest silently.
-  static let longestTerminalLine = 4094
+  static let maximumTerminalLine = 4094
 
   /// The outcome of a question.
   package enum TerminalAnswer {
@@ -332,7 +332,7 @@ package enum System {
   private static func readLine(
     _ terminal: Int32, _ arrivals: Int32, until end: ContinuousClock.Instant?, wake: Wake?
   ) throws(SystemCallError) -> Outcome {
-    let line = ByteBuffer(byteCount: 2 * (longestTerminalLine + 2), isSecret: true)
+    let line = ByteBuffer(byteCount: 2 * (maximumTerminalLine + 2), isSecret: true)
     var byteCount = 0
     while byteCount < line.byteCount {
       var waiting = [

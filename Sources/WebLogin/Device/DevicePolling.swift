@@ -2,7 +2,7 @@ import SessionToolsBase
 
 extension OAuthClient {
   /// How many answers in a row that are not an authorization server's end the polling.
-  private static let largestStrangeCount = 4
+  private static let maximumStrangeCount = 4
   private static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
   /// Waits until the person has finished the login on the other device (RFC 8628, section 3.4).
@@ -45,7 +45,7 @@ extension OAuthClient {
         strangeCount = error.code == .invalidResponse ? strangeCount + 1 : 0
         // An answer that cannot be read has spent the code, if it is a success; otherwise something
         // on the way may have answered, which passes.
-        guard strangeCount < Self.largestStrangeCount, !error.wasAccepted else { throw error }
+        guard strangeCount < Self.maximumStrangeCount, !error.wasAccepted else { throw error }
         interval = try Self.next(interval, after: error)
       }
     }

@@ -31,7 +31,7 @@ enum QRCode {
   /// Returns two rows of the code in each line; `nil` when there is no such program, or it fails.
   static func text(of content: String) async -> String? {
     var program = LimitedProgram(
-      "qrencode", ["-t", "UTF8", "-m", "2"], largestOutputByteCount: 1 << 16, timeout: timeout)
+      "qrencode", ["-t", "UTF8", "-m", "2"], maximumOutputByteCount: 1 << 16, timeout: timeout)
     // The content goes through standard input, because every user can read its arguments.
     program.input = Array(content.utf8)
     let ending = await withCheckedContinuation { continuation in

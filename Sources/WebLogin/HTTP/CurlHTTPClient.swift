@@ -10,17 +10,17 @@ public struct CurlHTTPClient: OAuthHTTPClient {
   /// How long a request may take in all.
   public let timeout: Duration
   /// The largest body that is read, in bytes.
-  public let largestByteCount: Int
+  public let maximumByteCount: Int
 
   /// Makes a client; opens nothing.
   ///
   /// - Parameters:
   ///   - timeout: How long a request may take in all; 30 s by default, at most a year.
-  ///   - largestByteCount: The largest body that is read; 256 KiB by default. No more than this and
+  ///   - maximumByteCount: The largest body that is read; 256 KiB by default. No more than this and
   ///     64 KiB of header fields is ever in memory; decoding may take a hundred times as much.
-  public init(timeout: Duration = .seconds(30), largestByteCount: Int = 1 << 18) {
+  public init(timeout: Duration = .seconds(30), maximumByteCount: Int = 1 << 18) {
     self.timeout = timeout
-    self.largestByteCount = largestByteCount
+    self.maximumByteCount = maximumByteCount
   }
 
   /// Sends one request over a connection of its own.
@@ -33,7 +33,7 @@ public struct CurlHTTPClient: OAuthHTTPClient {
     // Limited, because libcurl counts in milliseconds.
     let longest = Duration.seconds(365 * 86_400)
     let transfer = CurlTransfer(
-      request, deadline: .now + min(timeout, longest), largestByteCount: largestByteCount)
+      request, deadline: .now + min(timeout, longest), maximumByteCount: maximumByteCount)
     return try await CurlTransfers.shared.send(transfer).get()
   }
 }

@@ -14,9 +14,9 @@ import Synchronization
   let deadline: ContinuousClock.Instant
 
   private let request: OAuthHTTPRequest
-  private let largestByteCount: Int
+  private let maximumByteCount: Int
   /// The transfer ends when a server sends more header fields than this.
-  private static let largestHeaderByteCount = 64 << 10
+  private static let maximumHeaderByteCount = 64 << 10
 
   private(set) var handle: UnsafeMutableRawPointer?
   private var lines: UnsafeMutablePointer<curl_slist>?
@@ -33,10 +33,10 @@ import Synchronization
   private var body = Data()
   private var isTooLarge = false
 
-  init(_ request: OAuthHTTPRequest, deadline: ContinuousClock.Instant, largestByteCount: Int) {
+  init(_ request: OAuthHTTPRequest, deadline: ContinuousClock.Instant, maximumByteCount: Int) {
     self.request = request
     self.deadline = deadline
-    self.largestByteCount = largestByteCount
+    self.maximumByteCount = maximumByteCount
     unsafe port = .allocate(capacity: 1)
     unsafe port.initialize(to: 0)
     unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -92,7 +92,7 @@ import Synchronization
       session_tools_curl_set_number(
         handle, CURLOPT_TIMEOUT_MS, Int(clamping: Int64((left / .milliseconds(1)).rounded(.up)))))
     unsafe check(
-      session_tools_curl_set_number(handle, CURLOPT_MAXFILESIZE, Int(largestByteCount)))
+      session_tools_curl_set_number(handle, CURLOPT_MAXFILESIZE, Int(maximumByteCount)))
     if request.method == "POST" {
       let body = ByteBuffer([UInt8](request.body ?? Data()), isSecret: true)
       posted = body
@@ -137,7 +137,7 @@ import Synchronization
   /// Receives a line of the header; returns `false` when the header is too large.
   fileprivate func receive(header line: String) -> Bool {
     headerByteCount += line.utf8.count
-    guard headerByteCount <= Self.largestHeaderByteCount else {
+    guard headerByteCount <= Self.maximumHeaderByteCount else {
       isTooLarge = true
       return false
     }
@@ -152,7 +152,7 @@ import Synchronization
 
   /// Receives a part of the body; returns `false` when the body is too large.
   fileprivate func receive(body part: UnsafeRawBufferPointer) -> Bool {
-    guard part.count <= largestByteCount - body.count else {
+    guard part.count <= maximumByteCount - body.count else {
       isTooLarge = true
       return false
     }
@@ -171,7 +171,7 @@ import Synchronization
     if code == CURLE_OK { return .success(response) }
     let (kind, reason) =
       isTooLarge || code == CURLE_FILESIZE_EXCEEDED
-      ? (.tooLarge, "the answer is larger than \(largestByteCount) bytes") : cause(of: code)
+      ? (.tooLarge, "the answer is larger than \(maximumByteCount) bytes") : cause(of: code)
     // What was sent to a proxy that did not connect to the server was no part of the request.
     let isLostAtProxy = proxyStatus >= 300 || [.proxyUnreachable, .proxyRefused].contains(kind)
     let size = unsafe session_tools_curl_number(handle, CURLINFO_REQUEST_SIZE)

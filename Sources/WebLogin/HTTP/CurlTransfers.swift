@@ -5,13 +5,13 @@ import Synchronization
 
 /// The requests of this process, which libcurl sends on one thread.
 ///
-/// The thread runs while there are requests to send. Requests beyond ``largestConcurrentCount``
+/// The thread runs while there are requests to send. Requests beyond ``maximumConcurrentCount``
 /// wait, and use only their own memory.
 @safe final class CurlTransfers: Sendable {
   static let shared = CurlTransfers()
 
   /// The number of requests that are sent at the same time.
-  static let largestConcurrentCount = 64
+  static let maximumConcurrentCount = 64
 
   private struct State {
     var new: [CurlTransfer] = []
@@ -126,7 +126,7 @@ import Synchronization
       transfer.expire()
       return true
     }
-    while let next = waiting.first, active.count < Self.largestConcurrentCount {
+    while let next = waiting.first, active.count < Self.maximumConcurrentCount {
       waiting.removeFirst()
       do throws(OAuthHTTPError) {
         try next.prepare()

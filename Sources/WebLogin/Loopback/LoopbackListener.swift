@@ -15,7 +15,7 @@ package final class LoopbackListener: Sendable {
     /// How long a connection may take to send its request.
     package var patience = Duration.seconds(10)
     /// Far fewer than a process may have open, far more than a browser opens.
-    package var largestConnectionCount = 128
+    package var maximumConnectionCount = 128
 
     package init() {}
   }
@@ -156,7 +156,7 @@ private struct LoopbackRound: ~Copyable {
     }
     isFull = false
     // Accept a limited number, because peers could connect without end.
-    for _ in 0..<limits.largestConnectionCount / 2 {
+    for _ in 0..<limits.maximumConnectionCount / 2 {
       do throws(SystemCallError) {
         guard let socket = try listener.accept() else { break }
         add(socket)
@@ -169,7 +169,7 @@ private struct LoopbackRound: ~Copyable {
   }
 
   private mutating func add(_ socket: consuming LoopbackSocket) {
-    if numbers.count >= limits.largestConnectionCount, let oldest = numbers.first { close(oldest) }
+    if numbers.count >= limits.maximumConnectionCount, let oldest = numbers.first { close(oldest) }
     let number = socket.descriptor
     connections[number] = Held(Connection(socket: socket, end: .now + limits.patience))
     numbers.append(number)

@@ -7,7 +7,7 @@ package struct LoopbackRequest: Equatable {
   }
 
   /// Enough for all cookies of the host: browsers send them whichever port set them.
-  package static let largestByteCount = 32 << 10
+  package static let maximumByteCount = 32 << 10
 
   package let method: String
   package let path: String
@@ -18,7 +18,7 @@ package struct LoopbackRequest: Equatable {
   ///
   /// - Throws: The fault.
   package init(_ bytes: [UInt8]) throws(Fault) {
-    guard bytes.count <= Self.largestByteCount else { throw .isTooLong }
+    guard bytes.count <= Self.maximumByteCount else { throw .isTooLong }
     // Bytes after the empty line would be a body or another request.
     guard Self.end(of: bytes, from: 0) == bytes.count else { throw .isMalformed }
     let lines = Self.lines(bytes.dropLast(4))
@@ -38,7 +38,7 @@ package struct LoopbackRequest: Equatable {
   /// Returns whether reading may stop, given that the first `count` bytes have been searched
   /// already.
   static func mayEnd(_ bytes: [UInt8], after count: Int) -> Bool {
-    bytes.count > largestByteCount || end(of: bytes, from: max(0, count - 3)) != nil
+    bytes.count > maximumByteCount || end(of: bytes, from: max(0, count - 3)) != nil
   }
 
   /// Returns the offset after the empty line.

@@ -86,6 +86,6 @@ extension OAuthClient {
   private static func pause(after error: WebLoginError, _ policy: RefreshPolicy) -> Duration? {
     if error.code == .noRefreshToken { return .seconds(86_400) }
     return error.isTransient && !error.wasAccepted
-      ? nil : max(.seconds(60), policy.tryWindow + .seconds(1))
+      ? nil : max(.seconds(60), policy.attemptWindow + .seconds(1))
   }
 }

@@ -40,11 +40,11 @@ struct ReceivedTokens {
 
   /// The largest size of all scopes in bytes: more would take hundreds of times its size in memory,
   /// in each process that reads it.
-  private static let largestScopeByteCount = 1 << 14
+  private static let maximumScopeByteCount = 1 << 14
 
   /// Whether the list of scopes is too long to be stored whole.
   var hasTooManyScopes: Bool {
-    (scopes ?? []).reduce(0) { $0 + $1.utf8.count + 1 } > Self.largestScopeByteCount
+    (scopes ?? []).reduce(0) { $0 + $1.utf8.count + 1 } > Self.maximumScopeByteCount
   }
 
   /// The error of an answer that has no usable access token.
@@ -97,7 +97,7 @@ struct ReceivedTokens {
   }
 
   private static func shortened(_ scopes: [String]) -> [String] {
-    var rest = largestScopeByteCount
+    var rest = maximumScopeByteCount
     return Array(
       scopes.prefix { scope in
         rest -= scope.utf8.count + 1

@@ -53,10 +53,10 @@ extension Session {
     // Revoke before removing: if the process is killed in between, the next refresh signs the user
     // out.
     var failure: WebLoginError?
-    var told: OAuthCredential?
+    var revoked: OAuthCredential?
     // A refresh in another process may have stored a new one meanwhile.
-    while let stored = try? await item()?[keyPath: credential], stored != told {
-      told = stored
+    while let stored = try? await item()?[keyPath: credential], stored != revoked {
+      revoked = stored
       do throws(WebLoginError) {
         try await client.revoke(stored)
       } catch {

@@ -55,7 +55,7 @@ struct AuditCommand: ParsableCommand {
     let store = try access.open(key.argument, database.interaction).store
     let keeper = try KeyFinder(
       path: keeper, argument: keeperKey.argument, interaction: database.interaction
-    ).open(SealedFileStore.Options(onNotice: Notices.tell)).open.store
+    ).open(SealedFileStore.Options(onNotice: Notices.report)).open.store
     let report = try ProgressLine.during("auditing") { progress throws(StoreError) in
       try store.audit(with: keeper, accepting: accept, progress: progress)
     }

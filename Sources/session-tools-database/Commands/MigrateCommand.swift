@@ -78,7 +78,7 @@ struct MigrateCommand: ParsableCommand {
     case .directory(let path):
       let (open, key) = try KeyFinder(
         path: path, argument: key.argument, interaction: options.interaction
-      ).open(SealedFileStore.Options(lockTimeout: Self.fileTimeout, onNotice: Notices.tell))
+      ).open(SealedFileStore.Options(lockTimeout: Self.fileTimeout, onNotice: Notices.report))
       return MigratedStore(store: open.store, location: .sealed(path: path), key: key)
     }
   }

@@ -27,7 +27,7 @@ struct DatabaseChecks {
   }
 
   private var connection: Check {
-    if inspector.place.isExposed {
+    if inspector.location.isExposed {
       return .problem(
         "connection",
         "others on the way to the server may read it, or take the server's place",
@@ -105,7 +105,7 @@ struct DatabaseChecks {
         ? .ok("connections", "\(finding); \(need)")
         : .problem(
           "connections", "\(finding), and \(need)",
-          remedy: "Put a pooler in front, lower largestConnectionCount in the programs, or raise "
+          remedy: "Put a pooler in front, lower maximumConnectionCount in the programs, or raise "
             + "max_connections and the limits of the user and the database")
     }
   }
@@ -179,7 +179,7 @@ struct DatabaseChecks {
 
   // MARK: - The store
 
-  private static let longestTransaction = Duration.seconds(10)
+  private static let maximumTransaction = Duration.seconds(10)
 
   private var transactions: [Check] {
     answer("transactions") { () throws(StoreError) in
@@ -190,7 +190,7 @@ struct DatabaseChecks {
         return .ok("transactions", "\(oldest.user) has one open; since when is not shown")
       }
       let seconds = Int(age / .seconds(1))
-      guard age > Self.longestTransaction else {
+      guard age > Self.maximumTransaction else {
         return .ok("transactions", "the oldest that has written is open for \(seconds) s")
       }
       let finding =
@@ -263,7 +263,7 @@ struct DatabaseChecks {
 
   private func removals(_ contents: TableContents) -> String {
     guard contents.removalCount > 0 else { return "none waits to be deleted" }
-    let isMore = contents.removalCount == TableContents.largestRemovalCount
+    let isMore = contents.removalCount == TableContents.maximumRemovalCount
     let removed = Size.count(contents.removalCount, "removed item")
     let sweep = contents.sweepAge.map { "the last sweep was \(Int($0 / .seconds(60))) min ago" }
     return "\(isMore ? "at least " : "")\(removed), kept for an hour; "

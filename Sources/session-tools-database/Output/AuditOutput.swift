@@ -23,7 +23,7 @@ struct AuditOutput {
           lastTime: report.lastTime.map { $0.formatted(.iso8601) },
           unexplainedCount: report.unexplainedCount))
     }
-    var table = Table(["FINDING"] + StoreKey.columnNames + ["ROW"])
+    var table = Table(["FINDING"] + ItemName.columnNames + ["ROW"])
     table.rows = findings.map(\.columns)
     try table.write()
     try StandardOutput.write(summary + "\n")
@@ -63,11 +63,11 @@ struct AuditOutput {
     }
 
     init(_ found: AuditReport.Finding) {
-      let nameless = StoreKey.columnNames.map { _ in "" }
+      let nameless = ItemName.columnNames.map { _ in "" }
       switch found {
-      case .older(let key):
-        (finding, item, tag) = ("older", ItemOutput(key), nil)
-        columns = ["older"] + key.columns + [""]
+      case .older(let name):
+        (finding, item, tag) = ("older", ItemOutput(name), nil)
+        columns = ["older"] + name.columns + [""]
       case .missing(let tag):
         (finding, item, self.tag) = ("missing", nil, tag)
         columns = ["missing"] + nameless + [tag]

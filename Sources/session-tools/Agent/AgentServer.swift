@@ -9,13 +9,13 @@ import ToolBase
 /// dropped at once; the directory's mode keeps most of them away before.
 struct AgentServer {
   /// The number of connections whose requests may be on their way at the same time.
-  private static let largestConnectionCount = 16
+  private static let maximumConnectionCount = 16
   /// How long a request may take to arrive.
   private static let requestTime = Duration.seconds(2)
   /// How long an agent without a key waits for its first one.
   private static let startTime = Duration.seconds(30)
   /// How often the agent looks whether its socket is still there, even without a notification.
-  private static let longestPause = Duration.seconds(60)
+  private static let maximumPause = Duration.seconds(60)
 
   private struct Connection {
     let socket: LocalSocket
@@ -73,8 +73,8 @@ struct AgentServer {
 
   private func pause(until startEnd: Duration) -> Duration {
     let ends = [keys.firstEnd, hasKeptAny ? nil : startEnd].compactMap(\.self)
-    guard let first = (connections.map(\.end) + ends).min() else { return Self.longestPause }
-    return min(max(.zero, first - clock.uptime), Self.longestPause)
+    guard let first = (connections.map(\.end) + ends).min() else { return Self.maximumPause }
+    return min(max(.zero, first - clock.uptime), Self.maximumPause)
   }
 
   private mutating func acceptConnections() throws(StoreError) {
@@ -82,7 +82,7 @@ struct AgentServer {
       while let socket = try door.listener.accept() {
         guard socket.peerUser == CurrentProcess.user else { continue }
         // The oldest has had the most time; its program connects again.
-        if connections.count == Self.largestConnectionCount { connections.removeFirst() }
+        if connections.count == Self.maximumConnectionCount { connections.removeFirst() }
         connections.append(Connection(socket: socket, end: clock.uptime + Self.requestTime))
         serveConnections()
       }

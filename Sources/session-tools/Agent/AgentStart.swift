@@ -34,7 +34,7 @@ struct AgentStart {
       case .full:
         throw StoreError(
           .unavailable, store: try KeyAgent.directoryPath,
-          reason: "the agent keeps \(KeptKeys.largestCount) keys already, or has no memory",
+          reason: "the agent keeps \(KeptKeys.maximumCount) keys already, or has no memory",
           remedy: "Run session-tools lock, which wipes all of them")
       default: return
       }

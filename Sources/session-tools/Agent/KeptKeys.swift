@@ -7,7 +7,7 @@ import Synchronization
 /// Each is in guarded memory of its own, which is wiped when the key is removed here.
 final class KeptKeys: Sendable {
   /// The number of stores whose keys are kept; more would use up the memory that may be locked.
-  static let largestCount = 64
+  static let maximumCount = 64
 
   private struct Entry {
     let key: WrappingKey
@@ -35,7 +35,7 @@ final class KeptKeys: Sendable {
   func keep(_ key: WrappingKey, of store: StoreIdentifier, for duration: Duration) -> Bool {
     let end = clock.uptime + duration
     return entries.withLock { entries in
-      guard entries[store] != nil || entries.count < Self.largestCount else { return false }
+      guard entries[store] != nil || entries.count < Self.maximumCount else { return false }
       entries[store] = Entry(key: key, end: end)
       return true
     }

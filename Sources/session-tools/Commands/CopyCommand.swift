@@ -36,11 +36,11 @@ struct CopyCommand: ParsableCommand {
   }
 
   func run() throws {
-    let (key, location) = try item.resolved()
+    let (name, location) = try item.resolved()
     let clipboard = try Clipboard.ofSession()
     let open = try access.openItems(at: location)
-    guard let value = try open.store.value(for: key) else {
-      throw Failure.noItem(key, in: location)
+    guard let value = try open.store.value(for: name) else {
+      throw Failure.noItem(name, in: location)
     }
     // Nothing needs the store's keys while the clipboard has the value.
     open.close()
@@ -49,7 +49,7 @@ struct CopyCommand: ParsableCommand {
     try Interruption.duringShortWork {
       try clipboard.copy(value)
       if StandardError.isTerminal {
-        StandardError.say("\(key) copied, for \(Size.count(seconds, "second"))")
+        StandardError.say("\(name) copied, for \(Size.count(seconds, "second"))")
       }
       let end = ContinuousClock.now + .seconds(seconds)
       while Interruption.signal == nil, ContinuousClock.now < end {

@@ -56,14 +56,14 @@ struct CredentialServerCommand: ParsableCommand {
     var open: ItemStore?
     do throws(SystemCallError) {
       try server.run { request in
-        let key = try StoreKey(
+        let name = try ItemName(
           request.credential, in: StoreNamespace(service: service ?? request.unit))
         let wasOpen = open != nil
         let items = try open ?? opening.openItems()
         open = items
         do {
-          guard let value = try items.store.value(for: key) else {
-            throw Failure.noItem(key, in: items.location)
+          guard let value = try items.store.value(for: name) else {
+            throw Failure.noItem(name, in: items.location)
           }
           return value
         } catch let error as StoreError where wasOpen {

@@ -29,39 +29,39 @@ struct EditCommand: ParsableCommand {
   var empty = false
 
   func run() throws {
-    let (key, location) = try item.resolved()
+    let (name, location) = try item.resolved()
     let open = try access.openItems(at: location)
-    let before = try open.store.value(for: key)
+    let before = try open.store.value(for: name)
     // The editor shows only the name of a file in memory.
-    if StandardError.isTerminal { StandardError.say("\(location): editing \(key)") }
+    if StandardError.isTerminal { StandardError.say("\(location): editing \(name)") }
     let value = try Editor.ofEnvironment.edit(
-      before ?? SecretBytes(utf8: ""), atMost: open.store.traits.largestValueByteCount)
+      before ?? SecretBytes(utf8: ""), atMost: open.store.traits.maximumValueByteCount)
     guard value != before, !(before == nil && value.isEmpty && !empty) else {
-      return StandardError.say("\(location): \(key) is unchanged")
+      return StandardError.say("\(location): \(name) is unchanged")
     }
     try ItemWriter.check(value, mayBeEmpty: empty)
-    try store(value, for: key, instead: before, in: open)
+    try store(value, for: name, instead: before, in: open)
     if StandardError.isTerminal {
-      StandardError.say("\(location): \(key) \(before == nil ? "stored" : "replaced")")
+      StandardError.say("\(location): \(name) \(before == nil ? "stored" : "replaced")")
     }
     open.close()
   }
 
   /// Stores the value, unless the item was changed while the editor ran and that must not be lost.
   private func store(
-    _ value: SecretBytes, for key: StoreKey, instead before: SecretBytes?, in open: ItemStore
+    _ value: SecretBytes, for name: ItemName, instead before: SecretBytes?, in open: ItemStore
   ) throws {
     var replaced = before
     while true {
       let current: SecretBytes? = try open.store.withExclusiveAccess(
-        to: key, timeout: access.timeout
+        to: name, timeout: access.timeout
       ) {
-        let current = try open.store.value(for: key)
-        if current == replaced { try open.store.put(value, for: key) }
+        let current = try open.store.value(for: name)
+        if current == replaced { try open.store.put(value, for: name) }
         return current
       }
       if current == replaced { return }
-      let problem = "\(key) was changed while the editor ran"
+      let problem = "\(name) was changed while the editor ran"
       guard access.interaction.canAsk else {
         throw Failure(.failure, "\(open.location): \(problem); nothing was changed")
       }

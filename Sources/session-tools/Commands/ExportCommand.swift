@@ -103,17 +103,17 @@ struct ExportCommand: ParsableCommand {
     let partial = "\(archive).\(UUID().uuidString).partial"
     do {
       let target = try SealedFileStore.create(
-        at: partial, key: key.source, options: SealedFileStore.Options(onNotice: Notices.tell))
+        at: partial, key: key.source, options: SealedFileStore.Options(onNotice: Notices.report))
       var options = MigrationOptions()
       options.selection = selected.selection
       let report = try MigrationOutput.copy(from: source, to: target, options)
       if report.hasNoItems, !report.isComplete {
         StandardError.complain("no archive was made")
-        try MigrationOutput(format: format, of: .export).tell(report)
+        try MigrationOutput(format: format, of: .export).write(report)
       }
       try FileManager.default.moveItem(atPath: partial, toPath: archive)
       try Files.synchronize(archive.parentPath)
-      try MigrationOutput(format: format, of: .export).tell(report)
+      try MigrationOutput(format: format, of: .export).write(report)
     } catch {
       // This process made it a moment ago, under a name that no other process knows.
       try? FileManager.default.removeItem(atPath: partial)
@@ -126,14 +126,14 @@ struct ExportCommand: ParsableCommand {
     let selection = selected.selection
     let omissions = try selection.omissions(of: listing, orInstead: source.foundInstead)
     var lines: [SecretBytes] = []
-    var failures: [(StoreKey, StoreError)] = []
-    for key in listing.keys where selection.contains(key) && Migration.isMovable(key) {
+    var failures: [(ItemName, StoreError)] = []
+    for name in listing.names where selection.contains(name) && Migration.isMovable(name) {
       do throws(StoreError) {
-        if let value = try source.store.value(for: key) {
-          lines.append(try PlainItems.line(for: key, value))
+        if let value = try source.store.value(for: name) {
+          lines.append(try PlainItems.line(for: name, value))
         }
       } catch {
-        failures.append((key, error))
+        failures.append((name, error))
       }
     }
     let isComplete = failures.isEmpty && omissions.isEmpty && listing.damage == nil
@@ -142,7 +142,7 @@ struct ExportCommand: ParsableCommand {
     } else if isComplete || !lines.isEmpty {
       try SecretFile.create(archive, content: SecretBytes(joining: lines))
     }
-    for (key, error) in failures { StandardError.say("session-tools: \(key): \(error)") }
+    for (name, error) in failures { StandardError.say("session-tools: \(name): \(error)") }
     for omission in omissions { StandardError.say("session-tools: left out: \(omission.text)") }
     if let damage = listing.damage {
       StandardError.say("session-tools: the source is damaged: \(damage)")

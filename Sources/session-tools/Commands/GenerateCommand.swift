@@ -53,10 +53,10 @@ struct GenerateCommand: ParsableCommand {
   }
 
   func run() throws {
-    let (key, location) = try item.resolved()
+    let (name, location) = try item.resolved()
     let open = try access.openItems(at: location)
     let writer = ItemWriter(
-      open, key, policy: force ? .replace : .refuse, timeout: access.timeout)
+      open, name, policy: force ? .replace : .refuse, timeout: access.timeout)
     let value = value
     let secret = value.make()
     try writer.store(secret, remark: "; \(Int(value.entropy)) bits of entropy")

@@ -21,10 +21,10 @@ struct GetCommand: ParsableCommand {
   @OptionGroup var access: AccessOptions
 
   func run() throws {
-    let (key, location) = try item.resolved()
+    let (name, location) = try item.resolved()
     let open = try access.openItems(at: location)
-    guard let value = try open.store.value(for: key) else {
-      throw Failure.noItem(key, in: location)
+    guard let value = try open.store.value(for: name) else {
+      throw Failure.noItem(name, in: location)
     }
     try StandardOutput.write(value)
     if StandardOutput.isTerminal { try StandardOutput.write("\n") }
@@ -33,7 +33,7 @@ struct GetCommand: ParsableCommand {
 
 extension Failure {
   /// Returns the failure for an item that does not exist.
-  static func noItem(_ key: StoreKey, in location: StoreLocation) -> Failure {
-    Failure(.notFound, "\(location): there is no \(key)")
+  static func noItem(_ name: ItemName, in location: StoreLocation) -> Failure {
+    Failure(.notFound, "\(location): there is no \(name)")
   }
 }

@@ -72,9 +72,9 @@ struct GitCredentialCommand: ParsableCommand {
   }
 
   private func readAttributes() throws(StoreError) -> GitAttributes {
-    GitAttributes(lines: try StandardInput.readValue(atMost: Self.largestByteCount))
+    GitAttributes(lines: try StandardInput.readValue(atMost: Self.maximumByteCount))
   }
 
   /// More than any description, which has the headers of a server's answer in it.
-  private static let largestByteCount = 1 << 20
+  private static let maximumByteCount = 1 << 20
 }

@@ -45,6 +45,6 @@ struct ImportCommand: ParsableCommand {
     // The archive keeps its own protection, and the user chose this store for the items.
     options.allowsWeakerProtection = true
     let report = try MigrationOutput.copy(from: source, to: target, options)
-    try MigrationOutput(format: format).tell(report)
+    try MigrationOutput(format: format).write(report)
   }
 }

@@ -71,14 +71,14 @@ struct InitCommand: ParsableCommand {
     at path: String, with key: some KeySource
   ) throws(StoreError) -> SealedFileStore {
     try SealedFileStore.create(
-      at: path, key: key, options: SealedFileStore.Options(onNotice: Notices.tell))
+      at: path, key: key, options: SealedFileStore.Options(onNotice: Notices.report))
   }
 
   private func makeWithKeyOfItsOwn(
     at path: String
   ) throws -> (store: SealedFileStore, keyPlace: String?) {
     let (store, keyFile) = try SealedFileStore.createWithStandardKeyFile(
-      at: path, options: SealedFileStore.Options(onNotice: Notices.tell))
+      at: path, options: SealedFileStore.Options(onNotice: Notices.report))
     return (store, keyFile.path)
   }
 }

@@ -94,25 +94,25 @@ struct ListCommand: ParsableCommand {
 
   func run() throws {
     var selection = selected.selection
-    let keys: [StoreKey]
+    let names: [ItemName]
     if let first, second == nil, store.named == nil {
       switch try meaning(of: first) {
-      case .store: keys = try self.keys(inStoreOf: first).filter(selection.contains)
+      case .store: names = try self.names(inStoreOf: first).filter(selection.contains)
       case .pattern:
         selection.identifierPattern = first
-        keys = try self.keys(at: Settings.store()).filter(selection.contains)
+        names = try self.names(at: Settings.store()).filter(selection.contains)
       case .exactPattern:
         selection.identifierPattern = first
         let location = try Settings.store()
-        keys = try self.keys(at: location).filter(selection.contains)
-        guard !keys.isEmpty else { throw Self.nothingLike(first, in: location) }
+        names = try self.names(at: location).filter(selection.contains)
+        guard !names.isEmpty else { throw Self.nothingLike(first, in: location) }
       }
     } else {
       let location = try second == nil ? nil : first.map(ItemPlaceOptions.location)
       selection.identifierPattern = second ?? first ?? selected.identifier
-      keys = try self.keys(at: location ?? store.location()).filter(selection.contains)
+      names = try self.names(at: location ?? store.location()).filter(selection.contains)
     }
-    try write(keys)
+    try write(names)
   }
 
   private static func nothingLike(_ word: String, in location: StoreLocation) -> Failure {
@@ -125,9 +125,9 @@ struct ListCommand: ParsableCommand {
   /// Returns the names in the store that a single word names.
   ///
   /// - Throws: As opening the store; a store that is not there may have been meant for a pattern.
-  private func keys(inStoreOf word: String) throws -> [StoreKey] {
+  private func names(inStoreOf word: String) throws -> [ItemName] {
     do {
-      return try keys(at: ItemPlaceOptions.location(word))
+      return try names(at: ItemPlaceOptions.location(word))
     } catch let error as StoreError
       where error.code == .unavailable && !Files.exists(error.store)
       && Self.hasWildcard(word)
@@ -139,18 +139,18 @@ struct ListCommand: ParsableCommand {
     }
   }
 
-  private func write(_ keys: [StoreKey]) throws {
-    if tree { return try StandardOutput.write(NameTree(keys.sorted()).text) }
-    if format.json { return try format.write(Output(items: keys.map(ItemOutput.init))) }
-    var table = Table(StoreKey.columnNames)
-    table.rows = keys.map(\.columns)
+  private func write(_ names: [ItemName]) throws {
+    if tree { return try StandardOutput.write(NameTree(names.sorted()).text) }
+    if format.json { return try format.write(Output(items: names.map(ItemOutput.init))) }
+    var table = Table(ItemName.columnNames)
+    table.rows = names.map(\.columns)
     try table.write()
   }
 
-  private func keys(at location: StoreLocation) throws -> [StoreKey] {
+  private func names(at location: StoreLocation) throws -> [ItemName] {
     let store = try access.openItems(at: location).store
-    guard let store = store as? SealedFileStore else { return try store.keys(in: nil) }
-    return try ProgressLine.during("listing") { try store.keys(in: nil, progress: $0) }
+    guard let store = store as? SealedFileStore else { return try store.names(in: nil) }
+    return try ProgressLine.during("listing") { try store.names(in: nil, progress: $0) }
   }
 
   private struct Output: Encodable {

@@ -26,26 +26,26 @@ struct RemoveCommand: ParsableCommand {
   var force = false
 
   func run() throws {
-    let (key, location) = try item.resolved()
+    let (name, location) = try item.resolved()
     let open = try access.openItems(at: location)
     let store = open.store
-    if StandardInput.isTerminal, !force { try confirm(key, in: open) }
+    if StandardInput.isTerminal, !force { try confirm(name, in: open) }
     // If two processes remove it at the same time, one of them must find nothing.
-    try store.withExclusiveAccess(to: key, timeout: access.timeout) {
-      guard try store.contains(key) else { throw Failure.noItem(key, in: location) }
-      try store.remove(key)
+    try store.withExclusiveAccess(to: name, timeout: access.timeout) {
+      guard try store.contains(name) else { throw Failure.noItem(name, in: location) }
+      try store.remove(name)
     }
-    if StandardError.isTerminal { StandardError.say("\(location): \(key) removed") }
+    if StandardError.isTerminal { StandardError.say("\(location): \(name) removed") }
     open.close()
   }
 
   /// Asks outside of the exclusive access, for which other processes wait.
-  private func confirm(_ key: StoreKey, in open: ItemStore) throws {
-    guard try open.store.contains(key) else { throw Failure.noItem(key, in: open.location) }
+  private func confirm(_ name: ItemName, in open: ItemStore) throws {
+    guard try open.store.contains(name) else { throw Failure.noItem(name, in: open.location) }
     guard access.interaction.canAsk else {
       throw Failure(.usage, "give --force to remove it without being asked; nothing was changed")
     }
-    guard try Question.confirm("Remove \(key)?", about: "\(open.location)") else {
+    guard try Question.confirm("Remove \(name)?", about: "\(open.location)") else {
       throw Failure(.failure, "nothing was changed")
     }
   }

@@ -46,8 +46,8 @@ struct RenameCommand: ParsableCommand {
 
   func run() throws {
     let (named, names) = try words()
-    let old = try place.key(names[0])
-    let new = try place.key(names[1])
+    let old = try place.itemName(names[0])
+    let new = try place.itemName(names[1])
     guard old != new else { throw Failure(.usage, "the two names are the same") }
     let open = try access.openItems(at: try named ?? Settings.store())
     let store = open.store

@@ -75,7 +75,7 @@ struct RepairCommand: ParsableCommand {
         + "may be older"
   }
 
-  private func write(_ what: String, _ item: StoreKey) throws {
+  private func write(_ what: String, _ item: ItemName) throws {
     try StandardOutput.write("\(what): \(item)".escapingControls() + "\n")
   }
 

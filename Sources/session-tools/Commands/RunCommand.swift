@@ -71,13 +71,13 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
 
   func run() throws {
     let namespace = try place.namespace()
-    let named = try variables.map { try StoreKey($0.identifier, in: namespace) }
+    let named = try variables.map { try ItemName($0.identifier, in: namespace) }
     let open = try access.openItems(at: try namedStore() ?? Settings.store())
     // Its keys are not wiped: the kernel discards the memory of this process for the command's.
     let chosen =
       zip(variables.map(\.name), named).map { ($0, $1) } + (try matching(namespace, in: open))
-    let values = try chosen.map { name, key in
-      (name: name, value: try value(of: key, in: open))
+    let values = try chosen.map { variable, name in
+      (name: variable, value: try value(of: name, in: open))
     }
     access.key.argument?.closeOnExecution()
     // Not what was parsed, in which bytes that are not UTF-8 were replaced.
@@ -90,10 +90,10 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
 
   private func matching(
     _ namespace: StoreNamespace, in open: ItemStore
-  ) throws -> [(String, StoreKey)] {
+  ) throws -> [(String, ItemName)] {
     guard !patterns.isEmpty else { return [] }
-    let matching = try open.store.keys(in: namespace).filter { key in
-      patterns.contains { $0.matches(key) }
+    let matching = try open.store.names(in: namespace).filter { name in
+      patterns.contains { $0.matches(name) }
     }
     guard !matching.isEmpty else {
       throw Failure(
@@ -104,20 +104,20 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     }
     // A variable that --env names is set to what it says.
     let named = Set(variables.map(\.name))
-    let keys = matching.filter { !named.contains($0.identifier) }
-    let unfit = keys.filter { ItemVariable(namedAs: $0) == nil }
+    let names = matching.filter { !named.contains($0.identifier) }
+    let unfit = names.filter { ItemVariable(namedAs: $0) == nil }
     guard unfit.isEmpty else { throw Self.cannotName(unfit, in: open) }
-    return keys.map { ($0.identifier, $0) }
+    return names.map { ($0.identifier, $0) }
   }
 
   /// How many options a message shows.
-  private static let largestOptionCount = 3
+  private static let maximumOptionCount = 3
 
   /// Returns the failure for items whose identifiers are no names of variables.
-  private static func cannotName(_ unfit: [StoreKey], in open: ItemStore) -> Failure {
-    let options = unfit.prefix(largestOptionCount).map { key in
-      let name = ItemVariable.suggestion(for: key) ?? "NAME"
-      return "--env \(name)=\(key.identifier.shellQuoted)"
+  private static func cannotName(_ unfit: [ItemName], in open: ItemStore) -> Failure {
+    let options = unfit.prefix(maximumOptionCount).map { itemName in
+      let name = ItemVariable.suggestion(for: itemName) ?? "NAME"
+      return "--env \(name)=\(itemName.identifier.shellQuoted)"
     }
     return Failure(
       .usage,
@@ -128,14 +128,14 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
         + options.joined(separator: " ") + (unfit.count > options.count ? " ..." : ""))
   }
 
-  private func value(of key: StoreKey, in open: ItemStore) throws -> SecretBytes {
-    guard let value = try open.store.value(for: key) else {
-      throw Failure.noItem(key, in: open.location)
+  private func value(of name: ItemName, in open: ItemStore) throws -> SecretBytes {
+    guard let value = try open.store.value(for: name) else {
+      throw Failure.noItem(name, in: open.location)
     }
     guard !value.contains(0) else {
       throw StoreError(
         .unencodable, store: "\(open.location)",
-        reason: "\(key) has a byte of zero in it, which ends the value of a variable",
+        reason: "\(name) has a byte of zero in it, which ends the value of a variable",
         remedy: "Let the command read it with session-tools get")
     }
     return value

@@ -38,18 +38,18 @@ struct SetCommand: ParsableCommand {
   }
 
   func run() throws {
-    let (key, location) = try item.resolved()
+    let (name, location) = try item.resolved()
     let open = try access.openItems(at: location)
-    var writer = ItemWriter(open, key, policy: policy, timeout: access.timeout)
+    var writer = ItemWriter(open, name, policy: policy, timeout: access.timeout)
     let value: SecretBytes
     if StandardInput.isTerminal {
       guard access.interaction.canAsk else {
         throw Failure(.usage, "give the value on standard input")
       }
       try writer.askIfNeeded()
-      value = try askForValue(of: key, in: location)
+      value = try askForValue(of: name, in: location)
     } else {
-      value = try StandardInput.readValue(atMost: open.store.traits.largestValueByteCount)
+      value = try StandardInput.readValue(atMost: open.store.traits.maximumValueByteCount)
     }
     try ItemWriter.check(value, mayBeEmpty: empty)
     try writer.store(value)
@@ -62,8 +62,8 @@ struct SetCommand: ParsableCommand {
   }
 
   /// Asks twice, because a typing error in a hidden line is noticed only when it is needed.
-  private func askForValue(of key: StoreKey, in location: StoreLocation) throws -> SecretBytes {
-    let value = try Question.ask("Value of \(key): ", about: "\(location)", isHidden: true)
+  private func askForValue(of name: ItemName, in location: StoreLocation) throws -> SecretBytes {
+    let value = try Question.ask("Value of \(name): ", about: "\(location)", isHidden: true)
     // Before the second question, whose answer could only be empty, too.
     try ItemWriter.check(value, mayBeEmpty: empty)
     let repeated = try Question.ask("Repeat the value: ", about: "\(location)", isHidden: true)

@@ -66,7 +66,7 @@ struct SlotsListCommand: ParsableCommand {
   /// They are those that a revocation would keep for the file; it is planned and not made.
   private func slots(at path: String, openedWith file: String) throws -> [KeySlot] {
     let key = KeyFile(file)
-    let options = SealedFileStore.Options(lockTimeout: waiting.timeout, onNotice: Notices.tell)
+    let options = SealedFileStore.Options(lockTimeout: waiting.timeout, onNotice: Notices.report)
     return try SealedFileStore.open(at: path, key: key, options: options)
       .revocationPlan(keeping: [key]).kept
   }

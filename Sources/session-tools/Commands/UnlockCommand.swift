@@ -57,7 +57,7 @@ struct UnlockCommand: ParsableCommand {
     let duration = time ?? .standard
     let found = try KeyFinder(path: path, argument: key.argument, interaction: interaction)
       .openingKey(waitingAtMost: Self.timeout)
-    if !KeyMemory.canBeLocked { Notices.tell(.keyMemoryNotLocked) }
+    if !KeyMemory.canBeLocked { Notices.report(.keyMemoryNotLocked) }
     if let warning = KeyEnds.find().warning { StandardError.say("\(path): \(warning)") }
     try AgentStart.keep(found.key, of: found.store, for: duration)
     StandardError.say("\(path): unlocked for \(duration)")

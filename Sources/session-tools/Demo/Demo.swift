@@ -36,8 +36,8 @@ enum Demo {
     let process = ProcessInfo.processInfo.processIdentifier
     switch try session(in: store).state {
     case .signedIn(let user):
-      try tell("process \(process): \(user.name) <\(user.email)> is signed in")
-    case .signedOut: try tell("process \(process): no one is signed in")
+      try show("process \(process): \(user.name) <\(user.email)> is signed in")
+    case .signedOut: try show("process \(process): no one is signed in")
     case .unavailable(let error): throw error
     }
   }
@@ -48,9 +48,9 @@ enum Demo {
     try title("A store is created, and its key is kept elsewhere")
     let key = try KeyFile.create(at: directory.keyFile)
     let store = try SealedFileStore.create(at: directory.store, key: key)
-    try tell("store: \(directory.store)")
-    try tell("key:   \(directory.keyFile)")
-    try tell("\(store.protection())")
+    try show("store: \(directory.store)")
+    try show("key:   \(directory.keyFile)")
+    try show("\(store.protection())")
     return store
   }
 
@@ -74,7 +74,7 @@ enum Demo {
         case nil: "none"
         }
       // If the output is closed, the demonstration needs no line.
-      try? tell("notification: \(change)")
+      try? show("notification: \(change)")
     }
   }
 
@@ -86,7 +86,7 @@ enum Demo {
     let isReadable = [user.email, user.token, "com.example.demo"].contains { text in
       journal.range(of: Data(text.utf8)) != nil
     }
-    try tell(
+    try show(
       "on disk: \(journal.count) bytes, her address and token "
         + (isReadable ? "READABLE in them" : "nowhere in them"))
   }
@@ -112,7 +112,7 @@ enum Demo {
     }
     isAnswered.wait()
     if let failure { throw failure }
-    try tell("stored now: the \(try session.item()?.token ?? "old one")")
+    try show("stored now: the \(try session.item()?.token ?? "old one")")
   }
 
   private static func readInAnotherProcess(_ directory: DemoDirectory) throws {
@@ -124,9 +124,9 @@ enum Demo {
     try title("A wrong key is refused")
     do throws(StoreError) {
       _ = try SealedFileStore.open(at: directory.store, key: try RawKey(RawKey.random()))
-      try tell("it was NOT refused")
+      try show("it was NOT refused")
     } catch {
-      try tell("\(error.code): \(error.reason)")
+      try show("\(error.code): \(error.reason)")
     }
   }
 
@@ -135,10 +135,10 @@ enum Demo {
     try title("One bit of the journal is flipped, at byte \(offset)")
     try directory.flipBit(at: offset)
     let report = try store.verify()
-    for finding in report.findings { try tell("verify: \(finding.description)") }
+    for finding in report.findings { try show("verify: \(finding.description)") }
     try directory.flipBit(at: offset)
     let isSound = try store.verify().isSound
-    try tell(isSound ? "flipped back: sound" : "flipped back: still NOT sound")
+    try show(isSound ? "flipped back: sound" : "flipped back: still NOT sound")
   }
 
   private static func signOut(_ session: UserSession<User>, _ directory: DemoDirectory) throws {
@@ -150,7 +150,7 @@ enum Demo {
   private static func spawnReader(_ directory: DemoDirectory) throws {
     let reader = LimitedProgram(
       try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
-      ["demo-reader", directory.store, directory.keyFile], largestOutputByteCount: 1 << 16,
+      ["demo-reader", directory.store, directory.keyFile], maximumOutputByteCount: 1 << 16,
       timeout: .seconds(60))
     switch try reader.run() {
     case .ended(status: 0, let output, _):
@@ -168,7 +168,7 @@ enum Demo {
     try say(StandardOutput.isTerminal ? "\n\u{1b}[1m\(text)\u{1b}[m" : "\n\(text)")
   }
 
-  private static func tell(_ text: String) throws(StoreError) {
+  private static func show(_ text: String) throws(StoreError) {
     try say("  \(text.escapingControls())")
   }
 

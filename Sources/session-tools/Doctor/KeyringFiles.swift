@@ -30,7 +30,7 @@ struct KeyringFiles {
   }
 
   /// A larger file is not looked at further; gnome-keyring reads it as a whole.
-  private static let largestByteCount = 16 << 20
+  private static let maximumByteCount = 16 << 20
   private static let restart = "gnome-keyring-daemon --replace --daemonize --components=secrets"
 
   let plain: [PlainFile]
@@ -68,7 +68,7 @@ struct KeyringFiles {
     // A pipe would be waited for.
     let status = try? LinuxFileSystem().status(of: path.withoutLinks, in: .workingDirectory)
     guard status?.kind == .regular else { return nil }
-    let lines = try Files.read(path, atMost: largestByteCount).copyBytes().split(
+    let lines = try Files.read(path, atMost: maximumByteCount).copyBytes().split(
       separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.first?.starts(with: Array("[keyring]".utf8)) == true else { return nil }
     let stray = lines.enumerated().filter { !isOfKeyFile($1) }.map { $0.offset + 1 }

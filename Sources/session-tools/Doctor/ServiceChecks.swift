@@ -66,7 +66,7 @@ struct ServiceChecks {
       guard isNeeded else {
         return .ok(Self.name, "\(program): the default collection is unlocked")
       }
-      let count = try store.keys(in: nil).count
+      let count = try store.names(in: nil).count
       return .ok(Self.name, "\(program): unlocked, \(Size.count(count, "item")) of this library")
     }
   }

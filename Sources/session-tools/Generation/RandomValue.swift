@@ -52,8 +52,8 @@ enum RandomValue {
   }
 
   private static func words(_ count: Int) -> SecretBytes {
-    let largestByteCount = WordList.words.map(\.utf8.count).max() ?? 0
-    let buffer = ByteBuffer(byteCount: count * (largestByteCount + 1), isSecret: true)
+    let maximumByteCount = WordList.words.map(\.utf8.count).max() ?? 0
+    let buffer = ByteBuffer(byteCount: count * (maximumByteCount + 1), isSecret: true)
     var end = 0
     for position in 0..<count {
       let word = Array(WordList.words[random(below: WordList.words.count)].utf8)

@@ -72,7 +72,7 @@ struct Clipboard {
 
   private func isContent(_ value: SecretBytes) throws -> Bool {
     let program = LimitedProgram(
-      pasting[0], Array(pasting.dropFirst()), largestOutputByteCount: value.byteCount,
+      pasting[0], Array(pasting.dropFirst()), maximumOutputByteCount: value.byteCount,
       timeout: Self.timeout)
     let outcome: LimitedProgram.Ending
     do throws(SystemCallError) {

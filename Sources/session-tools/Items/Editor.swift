@@ -25,16 +25,16 @@ struct Editor {
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - largestByteCount: The largest size of the new value.
+  ///   - maximumByteCount: The largest size of the new value.
   /// - Returns: The value as the editor left it.
   /// - Throws: A failure if the editor did not end with status 0, `valueTooLarge` or `io`.
-  func edit(_ value: SecretBytes, atMost largestByteCount: Int) throws -> SecretBytes {
+  func edit(_ value: SecretBytes, atMost maximumByteCount: Int) throws -> SecretBytes {
     let status: Int32?
     let edited: SecretBytes?
     do throws(SystemCallError) {
       let file = try MemoryFile(value)
       status = try run(on: file)
-      edited = try file.content(atMost: largestByteCount)
+      edited = try file.content(atMost: maximumByteCount)
     } catch {
       throw StoreError(error, path: "the editor")
     }
@@ -47,7 +47,7 @@ struct Editor {
     guard let edited else {
       throw StoreError(
         .valueTooLarge, store: "the editor",
-        reason: "the value has more than \(largestByteCount) bytes; nothing was changed",
+        reason: "the value has more than \(maximumByteCount) bytes; nothing was changed",
         remedy: "Store it in parts, or store the key of a file that you encrypt yourself")
     }
     // Editors add a newline to a last line that had none.

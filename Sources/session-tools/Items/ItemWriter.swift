@@ -11,13 +11,13 @@ struct ItemWriter {
   }
 
   let open: ItemStore
-  let key: StoreKey
+  let name: ItemName
   let timeout: Duration
   private(set) var policy: Policy
 
-  init(_ open: ItemStore, _ key: StoreKey, policy: Policy, timeout: Duration) {
+  init(_ open: ItemStore, _ name: ItemName, policy: Policy, timeout: Duration) {
     self.open = open
-    self.key = key
+    self.name = name
     self.policy = policy
     self.timeout = timeout
   }
@@ -27,8 +27,8 @@ struct ItemWriter {
   ///
   /// - Throws: A failure if the person says no; any error of the store and the terminal.
   mutating func askIfNeeded() throws {
-    guard policy == .ask, try open.store.contains(key) else { return }
-    let question = "\(key) already exists. Replace it?"
+    guard policy == .ask, try open.store.contains(name) else { return }
+    let question = "\(name) already exists. Replace it?"
     guard try Question.confirm(question, about: "\(open.location)") else {
       throw Failure(.failure, "nothing was changed")
     }
@@ -47,21 +47,21 @@ struct ItemWriter {
     switch policy {
     case .replace:
       // Another process may change this between the two calls; only the message depends on it.
-      isReplaced = try StandardError.isTerminal && open.store.contains(key)
-      try open.store.put(value, for: key)
+      isReplaced = try StandardError.isTerminal && open.store.contains(name)
+      try open.store.put(value, for: name)
     case .refuse, .ask:
       // Two processes that check at the same time must not both find nothing.
-      try open.store.withExclusiveAccess(to: key, timeout: timeout) {
-        guard try !open.store.contains(key) else {
-          throw Failure.alreadyExists(key, in: open.location)
+      try open.store.withExclusiveAccess(to: name, timeout: timeout) {
+        guard try !open.store.contains(name) else {
+          throw Failure.alreadyExists(name, in: open.location)
         }
-        try open.store.put(value, for: key)
+        try open.store.put(value, for: name)
       }
       isReplaced = false
     }
     // A script needs no more than the exit status.
     guard StandardError.isTerminal else { return }
-    StandardError.say("\(open.location): \(key) \(isReplaced ? "replaced" : "stored")\(remark)")
+    StandardError.say("\(open.location): \(name) \(isReplaced ? "replaced" : "stored")\(remark)")
   }
 
   /// Refuses an empty value, which is what a failed producer in front of a pipe leaves.
@@ -76,7 +76,7 @@ struct ItemWriter {
 
 extension Failure {
   /// Returns the failure for an item that must not be replaced.
-  static func alreadyExists(_ key: StoreKey, in location: StoreLocation) -> Failure {
-    Failure(.alreadyExists, "\(location): \(key) already exists")
+  static func alreadyExists(_ name: ItemName, in location: StoreLocation) -> Failure {
+    Failure(.alreadyExists, "\(location): \(name) already exists")
   }
 }

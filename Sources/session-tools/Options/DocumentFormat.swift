@@ -16,7 +16,7 @@ enum DocumentFormat: String, CaseIterable {
   case bitwarden
 
   /// The most that is read, because all of it is in memory at the same time.
-  static let largestByteCount = 1 << 30
+  static let maximumByteCount = 1 << 30
 
   /// Reads the items of a file, or of standard input for `-`.
   ///
@@ -24,10 +24,10 @@ enum DocumentFormat: String, CaseIterable {
   ///   with the position of what is not in this format, `invalidName`, or `alreadyExists`.
   func items(_ path: String) throws -> any MigratableStore {
     if path == "-" {
-      let content = try StandardInput.readValue(atMost: Self.largestByteCount)
+      let content = try StandardInput.readValue(atMost: Self.maximumByteCount)
       return try items(of: content, name: DocumentKind.standardInput)
     }
-    return try items(of: Files.read(path, atMost: Self.largestByteCount), name: path)
+    return try items(of: Files.read(path, atMost: Self.maximumByteCount), name: path)
   }
 
   private func items(

@@ -22,7 +22,7 @@ struct ItemOptions: ParsableArguments {
   /// Returns the item's full name, and its store.
   ///
   /// - Throws: `invalidName` if a part is empty or too long, and as ``Settings``.
-  func resolved() throws -> (key: StoreKey, location: StoreLocation) {
+  func resolved() throws -> (name: ItemName, location: StoreLocation) {
     let (store, names) = try place.split(words, names: ["<identifier>"])
     if let first, second != nil, place.service == nil, !first.contains(":"), !Files.exists(first) {
       // As other programs name an item. The status is that of the error that would follow.
@@ -32,7 +32,7 @@ struct ItemOptions: ParsableArguments {
         "\(first): there is no store here, and the first of two words is the store. For an item of "
           + "a service of that name, give --service \(first.shellQuoted) \(names[0].shellQuoted)")
     }
-    return (try place.key(names[0]), try store ?? Settings.store())
+    return (try place.itemName(names[0]), try store ?? Settings.store())
   }
 }
 
@@ -92,8 +92,8 @@ struct ItemPlaceOptions: ParsableArguments {
   /// Returns the full name of an item.
   ///
   /// - Throws: `invalidName` if a part is empty or too long, and as ``Settings/service()``.
-  func key(_ identifier: String) throws -> StoreKey {
-    try StoreKey(identifier, in: try namespace())
+  func itemName(_ identifier: String) throws -> ItemName {
+    try ItemName(identifier, in: try namespace())
   }
 
   /// Returns the namespace of the items.

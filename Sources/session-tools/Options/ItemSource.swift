@@ -134,14 +134,14 @@ enum ItemSource {
     guard FileManager.default.isReadableFile(atPath: path),
       try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
     else { return }
-    let content = try Files.read(path, atMost: DocumentFormat.largestByteCount)
+    let content = try Files.read(path, atMost: DocumentFormat.maximumByteCount)
     try DocumentKind(of: content.copyBytes()).check(is: kind, name: path)
   }
 
   private static func libsecretItems(
     _ path: String, _ password: SecretBytes
   ) throws -> any MigratableStore {
-    var items: [StoreKey: SecretBytes] = [:]
+    var items: [ItemName: SecretBytes] = [:]
     var omissions: [Omission] = []
     for (number, item) in try LibsecretFile.items(at: path, password: password).enumerated() {
       // libsecret's file has no labels.
@@ -153,14 +153,14 @@ enum ItemSource {
             reason: "\(reason); copy it by hand from the program that made it"))
       }
       do throws(StoreError) {
-        guard let key = try ForeignSecretServiceItems.Dialect.key(of: item.attributes) else {
+        guard let name = try ForeignSecretServiceItems.Dialect.itemName(of: item.attributes) else {
           leaveOut("it has no attributes to name it by")
           continue
         }
-        if let other = items[key], other != item.secret {
-          leaveOut("an earlier item is \(key) too")
+        if let other = items[name], other != item.secret {
+          leaveOut("an earlier item is \(name) too")
         } else {
-          items[key] = item.secret
+          items[name] = item.secret
         }
       } catch {
         leaveOut(error.reason)
@@ -172,9 +172,9 @@ enum ItemSource {
       protection: "libsecret's file, encrypted with a password",
       atRest: .passphrase
     ) { [items, omissions] in
-      StoreListing(keys: items.keys.sorted(), omissions: omissions)
-    } read: { [items] key in
-      items[key]
+      StoreListing(names: items.keys.sorted(), omissions: omissions)
+    } read: { [items] name in
+      items[name]
     }
   }
 
@@ -184,7 +184,7 @@ enum ItemSource {
       if Files.exists(encrypted) { throw KeyringFile.encrypted(encrypted) }
     }
     return try KeyringFile.items(
-      Files.read(path, atMost: DocumentFormat.largestByteCount), name: path)
+      Files.read(path, atMost: DocumentFormat.maximumByteCount), name: path)
   }
 
   /// Mentions the files of Python's keyring, which has no other place on a machine without a

@@ -25,7 +25,7 @@ struct LoginOptions: ParsableArguments {
     let location = try store.location()
     // Checked before the store is opened, so that an invalid name leads to no passphrase prompt.
     let namespace = try StoreNamespace(service: service)
-    _ = try StoreKey(name, in: namespace)
+    _ = try ItemName(name, in: namespace)
     return LoginStore(
       store: try access.openItems(at: location).store, namespace: namespace, name: name,
       location: location,

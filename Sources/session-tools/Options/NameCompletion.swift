@@ -35,26 +35,26 @@ enum NameCompletion {
   }
 
   private static func offer(
-    of line: CompletedLine, _ names: ([StoreKey]) -> [String]
+    of line: CompletedLine, _ words: ([ItemName]) -> [String]
   ) -> [String] {
     let answer = Answer()
     Thread.detachNewThread {
       // A shell has no place for the reason why there are no names.
-      let keys = (try? keys(on: line)) ?? []
-      answer.keys.withLock { $0 = keys }
+      let names = (try? names(on: line)) ?? []
+      answer.names.withLock { $0 = names }
       answer.arrival.signal()
     }
     _ = answer.arrival.wait(timeout: .now() + timeout)
-    return Set(names(answer.keys.withLock { $0 })).filter(isSafe).sorted()
+    return Set(words(answer.names.withLock { $0 })).filter(isSafe).sorted()
   }
 
-  /// The keys of a store, which another thread reads.
+  /// The names in a store, which another thread reads.
   private final class Answer: Sendable {
-    let keys = Mutex<[StoreKey]>([])
+    let names = Mutex<[ItemName]>([])
     let arrival = DispatchSemaphore(value: 0)
   }
 
-  private static func keys(on line: CompletedLine) throws -> [StoreKey] {
+  private static func names(on line: CompletedLine) throws -> [ItemName] {
     let location = try line.store.map(StoreLocation.init) ?? Settings.store()
     guard case .sealed(let path) = location else { return [] }
     let file = line.options["--key-file"] ?? KeySearch.keyFileOfEnvironment
@@ -66,8 +66,8 @@ enum NameCompletion {
     }
     let store = try SealedFileStore.open(
       at: path, key: key, options: SealedFileStore.Options(lockTimeout: .seconds(timeout)))
-    guard let service = line.options["--service"] else { return try store.keys(in: nil) }
-    return try store.keys(in: nil).filter { $0.namespace.service == service }
+    guard let service = line.options["--service"] else { return try store.names(in: nil) }
+    return try store.names(in: nil).filter { $0.namespace.service == service }
   }
 
   /// Returns whether a shell takes a name as it is.

@@ -78,7 +78,7 @@ struct StoreOpener {
   func openKeepingKey() throws -> (open: OpenStore, key: any KeySource) {
     let path = try location.sealedPath()
     return try KeyFinder(path: path, argument: key, interaction: interaction).open(
-      SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.tell))
+      SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.report))
   }
 }
 

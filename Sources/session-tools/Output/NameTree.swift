@@ -24,11 +24,11 @@ struct NameTree {
 
   private let root = Node("")
 
-  /// Makes the tree of some keys, in ascending order.
-  init(_ keys: [StoreKey]) {
-    for key in keys {
+  /// Makes the tree of some names, in ascending order.
+  init(_ names: [ItemName]) {
+    for name in names {
       var node = root
-      for part in Self.parts(of: key) { node = node.child(part) }
+      for part in Self.parts(of: name) { node = node.child(part) }
     }
   }
 
@@ -36,11 +36,11 @@ struct NameTree {
   /// identifier, split behind its slashes.
   ///
   /// `a` and `a/b` are a leaf `a` and a branch `a/`. The start of a URL, `https://`, is one part.
-  private static func parts(of key: StoreKey) -> [String] {
-    var parts = [key.namespace.service]
-    if let group = key.namespace.accessGroup { parts.append("group \(group)") }
-    if let install = key.namespace.install { parts.append("install \(install.rawValue)") }
-    var names = key.identifier.split(separator: "/", omittingEmptySubsequences: false)
+  private static func parts(of name: ItemName) -> [String] {
+    var parts = [name.namespace.service]
+    if let group = name.namespace.accessGroup { parts.append("group \(group)") }
+    if let install = name.namespace.install { parts.append("install \(install.rawValue)") }
+    var names = name.identifier.split(separator: "/", omittingEmptySubsequences: false)
       .map(String.init)
     if names.count > 2, names[0].last == ":", names[1].isEmpty {
       names.replaceSubrange(0...1, with: [names[0] + "/"])

@@ -29,10 +29,11 @@ struct DockerHelper {
   ///
   /// - Throws: Any error of the store, and a failure in Docker's words if it has no credential.
   func get(_ server: String) throws -> String {
-    for (key, name) in try credentials(for: server) {
-      guard let value = try items.value(for: key) else { continue }
+    for (itemName, name) in try credentials(for: server) {
+      guard let value = try items.value(for: itemName) else { continue }
       guard let secret = value.text else {
-        throw Failure(.failure, "\(open.location): \(key) is not text, and Docker takes only text")
+        throw Failure(
+          .failure, "\(open.location): \(itemName) is not text, and Docker takes only text")
       }
       return try Self.json(Credential(server: server, user: name.user, secret: secret))
     }
@@ -56,25 +57,25 @@ struct DockerHelper {
     guard name.isUnambiguous else {
       throw Failure(.usage, "a server with an @ in it can have no credentials here")
     }
-    let key = try name.key()
+    let itemName = try name.itemName()
     // Docker knows one user for each server, the one that logged in last.
-    let others = try credentials(for: credential.server).map(\.key).filter { $0 != key }
+    let others = try credentials(for: credential.server).map(\.itemName).filter { $0 != itemName }
     try items.apply(
-      [.put(SecretBytes(utf8: credential.secret), for: key)] + others.map(StoreChange.remove))
+      [.put(SecretBytes(utf8: credential.secret), for: itemName)] + others.map(StoreChange.remove))
   }
 
   /// Removes the credential for a server, if there is one.
   ///
   /// - Throws: Any error of the store.
   func erase(_ server: String) throws {
-    try items.apply(credentials(for: server).map { .remove($0.key) })
+    try items.apply(credentials(for: server).map { .remove($0.itemName) })
   }
 
   /// Returns the servers and their users, as JSON.
   ///
   /// - Throws: Any error of the store.
   func list() throws -> String {
-    let names = try items.keys(in: DockerItemName.namespace()).compactMap {
+    let names = try items.names(in: DockerItemName.namespace()).compactMap {
       DockerItemName($0.identifier)
     }
     return try Self.json(Dictionary(names.map { ($0.server, $0.user) }) { first, _ in first })
@@ -94,10 +95,12 @@ struct DockerHelper {
 
   private func credentials(
     for server: String
-  ) throws -> [(key: StoreKey, name: DockerItemName)] {
-    try items.keys(in: DockerItemName.namespace()).compactMap { key in
-      guard let name = DockerItemName(key.identifier), name.server == server else { return nil }
-      return (key, name)
+  ) throws -> [(itemName: ItemName, name: DockerItemName)] {
+    try items.names(in: DockerItemName.namespace()).compactMap { itemName in
+      guard let name = DockerItemName(itemName.identifier), name.server == server else {
+        return nil
+      }
+      return (itemName, name)
     }
   }
 

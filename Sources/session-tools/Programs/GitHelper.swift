@@ -20,13 +20,13 @@ struct GitHelper {
     guard let wanted = try request.name() else { return nil }
     let found = try matching(wanted)
     let exact = found.filter { $0.name.path == wanted.path }
-    for (key, name) in exact + found.filter({ $0.name.path != wanted.path }) {
-      guard let value = try items.value(for: key) else { continue }
+    for (itemName, name) in exact + found.filter({ $0.name.path != wanted.path }) {
+      guard let value = try items.value(for: itemName) else { continue }
       // Not possible in git's lines, where the rest would be taken for another attribute.
       guard !value.contains(0),
         !(name.user ?? "").unicodeScalars.contains(where: { $0 == "\n" || $0 == "\0" })
       else {
-        throw Failure(.failure, "\(open.location): git cannot take \(key)")
+        throw Failure(.failure, "\(open.location): git cannot take \(itemName)")
       }
       let credential = GitAttributes(stored: value)
       let user = name.user.map { [SecretBytes(utf8: "username=\($0)\n")] } ?? []
@@ -59,11 +59,11 @@ struct GitHelper {
       credential["authtype"] != nil && credential["credential"] != nil
       || credential["username"] != nil && credential["password"] != nil
     guard !isEphemeral, isComplete, let name = try credential.name() else { return }
-    let key = try name.key()
-    try items.withExclusiveAccess(to: key, timeout: timeout) {
+    let itemName = try name.itemName()
+    try items.withExclusiveAccess(to: itemName, timeout: timeout) {
       // git reports every success, also with a credential that comes from here.
-      if let value = try items.value(for: key), isKept(value, by: credential) { return }
-      try items.put(credential.stored, for: key)
+      if let value = try items.value(for: itemName), isKept(value, by: credential) { return }
+      try items.put(credential.stored, for: itemName)
     }
   }
 
@@ -86,25 +86,25 @@ struct GitHelper {
   /// - Throws: As ``answer(to:)``.
   func erase(_ description: GitAttributes) throws {
     guard let wanted = try description.name() else { return }
-    for (key, _) in try matching(wanted) {
-      try items.withExclusiveAccess(to: key, timeout: timeout) {
-        guard let value = try items.value(for: key) else { return }
+    for (itemName, _) in try matching(wanted) {
+      try items.withExclusiveAccess(to: itemName, timeout: timeout) {
+        guard let value = try items.value(for: itemName) else { return }
         let stored = GitAttributes(stored: value)
         // Another process may have stored a newer password than the one that was rejected.
         for name in ["password", "credential"] {
           if let rejected = description[name], stored[name] != rejected { return }
         }
-        try items.remove(key)
+        try items.remove(itemName)
       }
     }
   }
 
   private func matching(
     _ wanted: GitItemName
-  ) throws -> [(key: StoreKey, name: GitItemName)] {
-    try items.keys(in: GitItemName.namespace()).compactMap { key in
-      guard let name = GitItemName(key.identifier), name.matches(wanted) else { return nil }
-      return (key, name)
+  ) throws -> [(itemName: ItemName, name: GitItemName)] {
+    try items.names(in: GitItemName.namespace()).compactMap { itemName in
+      guard let name = GitItemName(itemName.identifier), name.matches(wanted) else { return nil }
+      return (itemName, name)
     }
   }
 }

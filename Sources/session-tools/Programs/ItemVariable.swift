@@ -21,16 +21,18 @@ struct ItemVariable {
 
   /// Makes a variable that is named as its item; `nil` if variables cannot have that name, or if it
   /// would change how the command is run.
-  init?(namedAs key: StoreKey) {
-    guard Self.isName(key.identifier), !ProgramVariables.contain(key.identifier) else { return nil }
-    name = key.identifier
-    identifier = key.identifier
+  init?(namedAs itemName: ItemName) {
+    guard Self.isName(itemName.identifier), !ProgramVariables.contain(itemName.identifier) else {
+      return nil
+    }
+    name = itemName.identifier
+    identifier = itemName.identifier
   }
 
   /// Returns a name for the variable of an item: `API_KEY` for `api-key`; `nil` if nothing fits.
-  static func suggestion(for key: StoreKey) -> String? {
+  static func suggestion(for itemName: ItemName) -> String? {
     let name = String(
-      key.identifier.uppercased().unicodeScalars.map { scalar in
+      itemName.identifier.uppercased().unicodeScalars.map { scalar in
         isName("A\(scalar)") ? Character(scalar) : "_"
       })
     let suggestion = isName(name) ? name : "_" + name

@@ -21,5 +21,5 @@ struct NamePattern {
   }
 
   /// Returns whether the whole identifier of an item matches.
-  func matches(_ key: StoreKey) -> Bool { selection.contains(key) }
+  func matches(_ name: ItemName) -> Bool { selection.contains(name) }
 }

@@ -9,7 +9,7 @@ import ToolBase
 /// lead to another store.
 struct SettingsFile {
   /// The largest size of the file in bytes.
-  private static let largestByteCount = 64 << 10
+  private static let maximumByteCount = 64 << 10
 
   /// A value, and the number of its line.
   struct Entry: Equatable {
@@ -100,10 +100,10 @@ struct SettingsFile {
       throw StoreError(error, path: path)
     }
     try AccessRule.ownFile.check(try file.status(), path: path)
-    let buffer = ByteBuffer(byteCount: largestByteCount + 1)
+    let buffer = ByteBuffer(byteCount: maximumByteCount + 1)
     let byteCount = try file.read(at: 0, into: buffer, 0..<buffer.byteCount)
-    guard byteCount <= largestByteCount else {
-      throw Failure(.usage, "\(path): the file has more than \(largestByteCount) bytes")
+    guard byteCount <= maximumByteCount else {
+      throw Failure(.usage, "\(path): the file has more than \(maximumByteCount) bytes")
     }
     guard let text = String(validating: buffer.bytes(0..<byteCount), as: UTF8.self) else {
       throw Failure(.usage, "\(path): the file is not UTF-8")

@@ -23,9 +23,9 @@ final class MemoryFile {
   /// Reads the whole file; returns `nil` if it has more bytes than the limit.
   ///
   /// - Throws: The error of a call.
-  func content(atMost largestByteCount: Int) throws(SystemCallError) -> SecretBytes? {
+  func content(atMost maximumByteCount: Int) throws(SystemCallError) -> SecretBytes? {
     try rewind()
-    return try System.readAll(descriptor, atMost: largestByteCount)
+    return try System.readAll(descriptor, atMost: maximumByteCount)
   }
 
   private func rewind() throws(SystemCallError) {

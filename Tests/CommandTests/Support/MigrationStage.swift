@@ -24,7 +24,7 @@ struct MigrationStage {
       try SealedFileStore.create(at: tool["template to"], key: key)
     )
     for number in 0..<itemCount {
-      let item = try StoreKey("item \(number)", in: "mail")
+      let item = try ItemName("item \(number)", in: "mail")
       try from.put(SecretBytes(utf8: "value \(number)"), for: item)
       if number < itemCount / 6 { try to.put(SecretBytes(utf8: "other"), for: item) }
     }
@@ -41,10 +41,10 @@ struct MigrationStage {
     }
   }
 
-  func contents(of store: String) throws -> [StoreKey: SecretBytes] {
+  func contents(of store: String) throws -> [ItemName: SecretBytes] {
     let store = try SealedFileStore.open(at: tool[store], key: KeyFile(tool["key"]))
-    var contents: [StoreKey: SecretBytes] = [:]
-    for key in try store.keys(in: nil) { contents[key] = try store.value(for: key) }
+    var contents: [ItemName: SecretBytes] = [:]
+    for name in try store.names(in: nil) { contents[name] = try store.value(for: name) }
     return contents
   }
 
@@ -62,10 +62,10 @@ struct MigrationStage {
   func run(_ mode: String) throws -> Int32 { try start(mode).waitUntilExit() }
 
   /// Expects every item in at least one of the stores.
-  func expectNothingLost(_ before: [StoreKey: SecretBytes], _ comment: Comment) throws {
+  func expectNothingLost(_ before: [ItemName: SecretBytes], _ comment: Comment) throws {
     let (source, target) = (try contents(of: "from"), try contents(of: "to"))
-    for (key, value) in before {
-      #expect(source[key] == value || target[key] == value, comment)
+    for (name, value) in before {
+      #expect(source[name] == value || target[name] == value, comment)
     }
   }
 }

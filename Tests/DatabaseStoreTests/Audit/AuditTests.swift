@@ -8,13 +8,13 @@ import Testing
 
 /// Comparing a database with what an earlier audit found in it.
 @Suite(.onOwnThread) struct `an audit of a database` {
-  private let items: [StoreKey]
+  private let items: [ItemName]
   private let directory: TemporaryDirectory
   private let keeper: SealedFileStore
   private let start = Date()
 
   init() throws {
-    items = try (0..<4).map { try StoreKey("\($0)", in: "svc") }
+    items = try (0..<4).map { try ItemName("\($0)", in: "svc") }
     directory = try TemporaryDirectory()
     keeper = try SealedFileStore.create(
       at: directory["audit"], key: RawKey(RawKey.random()))
@@ -52,7 +52,7 @@ import Testing
     #expect(first.lastTime == nil && first.findings.isEmpty && first.itemCount == 4)
     try await made.store.put("second", for: items[0])
     try await made.store.remove(items[1])
-    try await made.store.put("new", for: StoreKey("new", in: "svc"))
+    try await made.store.put("new", for: ItemName("new", in: "svc"))
     let second = try audit(made, minutes: 1)
     #expect(second.findings.isEmpty && second.itemCount == 4)
     #expect(abs(try #require(second.lastTime).timeIntervalSince(start)) < 0.001)
@@ -175,6 +175,6 @@ import Testing
 
   /// The sizes of what is kept.
   private func kept() throws -> [Int] {
-    try keeper.keys(in: nil).map { try keeper.value(for: $0)?.byteCount ?? 0 }
+    try keeper.names(in: nil).map { try keeper.value(for: $0)?.byteCount ?? 0 }
   }
 }

@@ -21,7 +21,7 @@ import Testing
 
   @Test func `callers share a few connections, and none is used by two`() async throws {
     let server = try await DatabaseServer.shared()
-    let pool = ConnectionPool(try opening(server.socketAddress()), largestCount: 3)
+    let pool = ConnectionPool(try opening(server.socketAddress()), maximumCount: 3)
     let used = Mutex<[Int32]>([])
     let all = Mutex<Set<Int32>>([])
     try await onThreads(12) { _ in
@@ -47,7 +47,7 @@ import Testing
     async throws
   {
     let server = try await DatabaseServer.shared()
-    let pool = ConnectionPool(try opening(server.socketAddress()), largestCount: 1)
+    let pool = ConnectionPool(try opening(server.socketAddress()), maximumCount: 1)
     let order = Order()
     let hold = DispatchSemaphore(value: 0)
     let holder = Task {
@@ -107,7 +107,7 @@ import Testing
 
   @Test func `connections that the server has closed are replaced`() async throws {
     let server = try await DatabaseServer.shared()
-    let pool = ConnectionPool(try opening(server.socketAddress()), largestCount: 3)
+    let pool = ConnectionPool(try opening(server.socketAddress()), maximumCount: 3)
     let processes = Mutex<[Int32]>([])
     try await onThreads(3) { _ in
       try pool.withConnection(until: later) { connection throws(DatabaseFailure) in
@@ -142,7 +142,7 @@ import Testing
       attempts.withLock { $0.now -= 1 }
       return nil
     }
-    let pool = ConnectionPool(opening, largestCount: 8)
+    let pool = ConnectionPool(opening, maximumCount: 8)
     let start = ContinuousClock.now
     let deadline = start + .seconds(3)
     try await onThreads(8) { _ in

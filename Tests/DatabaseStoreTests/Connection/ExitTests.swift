@@ -11,7 +11,7 @@ import Testing
     let key = try made.addKeyFile(in: directory)
     var statuses: [Int32] = []
     for _ in 0..<20 {
-      let process = try StoreProcess("exit", made.place, key)
+      let process = try StoreProcess("exit", made.location, key)
       statuses.append(try await process.status())
     }
     #expect(statuses.allSatisfy { $0 == 0 }, "\(statuses)")

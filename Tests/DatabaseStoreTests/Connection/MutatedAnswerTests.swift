@@ -22,7 +22,7 @@ import Testing
     let address = server.address(port: proxy.port, "sslmode=disable")
     let outcome = try await onThread {
       try Program.outcome(of: [
-        BuildDirectory.program("DatabaseWorker"), "judge", address, made.place.options.schema,
+        BuildDirectory.program("DatabaseWorker"), "judge", address, made.location.options.schema,
         key.path, "1000", "30000", "\(rounds)",
       ])
     }

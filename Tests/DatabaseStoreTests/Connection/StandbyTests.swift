@@ -75,7 +75,7 @@ import Testing
     let primary = try await DatabaseServer()
     let standby = try await primary.makeStandby()
     let (patient, hasty) = try stores(on: primary, timeout: .seconds(8))
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     try await hasty.put("first", for: item)
 
     standby.signal(SIGSTOP, process: try standby.receiver())
@@ -101,7 +101,7 @@ import Testing
     let primary = try await DatabaseServer()
     let standby = try await primary.makeStandby()
     let (patient, hasty) = try stores(on: primary, timeout: .seconds(4))
-    let names = try ["held", "other"].map { try StoreKey($0, in: "svc") }
+    let names = try ["held", "other"].map { try ItemName($0, in: "svc") }
     try await hasty.put("value", for: names[1])
 
     try await patient.withExclusiveAccess(to: names[0], timeout: patience) {

@@ -90,19 +90,19 @@ import Testing
     let other = try SealedDatabaseStore.open(address, key: key, options: options)
     let listener = Listener(other.changes())
     try await listener.waitForBegin()
-    let items = try (0..<5).map { try StoreKey("item \($0)", in: "svc") }
+    let items = try (0..<5).map { try ItemName("item \($0)", in: "svc") }
     try await store.put("one", for: items[0])
     try await store.put("two", for: items[0])
     try await store.apply(items.map { .put(SecretBytes(utf8: "x"), for: $0) })
     #expect(try await other.text(for: items[0]) == "x")
     #expect(try await store.contains(items[1]))
-    #expect(try await other.keys(in: "svc").count == 5)
-    #expect(try await other.keys(in: nil).count == 5)
+    #expect(try await other.names(in: "svc").count == 5)
+    #expect(try await other.names(in: nil).count == 5)
     try await store.withExclusiveAccess(to: items[0], timeout: .seconds(60)) {
       try await store.put("three", for: items[0])
       try await store.apply([.remove(items[1]), .put(SecretBytes(utf8: "y"), for: items[2])])
     }
-    try await wait(until: "the changes are reported") { listener.told.isSuperset(of: items) }
+    try await wait(until: "the changes are reported") { listener.reported.isSuperset(of: items) }
     try await store.remove(items[3])
     _ = try store.sweep()
     _ = try store.keySlots()

@@ -66,7 +66,7 @@ private final class Wire: Sendable {
       "host=\(wire.address) port=\(server.port) user=postgres dbname=postgres sslmode=disable"
     let holder = try fleet.start("hold", at: address, under: wire.otherEnd)
     let writer = try fleet.start("put", at: address, under: wire.otherEnd)
-    let (item, name) = (try StoreKey("held", in: "fleet"), try StoreKey("name", in: "fleet"))
+    let (item, name) = (try ItemName("held", in: "fleet"), try ItemName("name", in: "fleet"))
     try await holder.waitFor("opened")
     try holder.send()
     try await holder.waitFor("held")
@@ -103,7 +103,7 @@ private final class Wire: Sendable {
     #expect(Duration.milliseconds(longest) < Self.timeout + grace)
     let last = try #require(puts.last { $0.1 == "stored" })
     let text = try await fleet.opened(timeout: .seconds(60)).text(
-      for: StoreKey("item", in: "fleet"))
+      for: ItemName("item", in: "fleet"))
     let mayBeLast = [last] + puts.filter { $0.1 == "outcomeUnknown" }
     #expect(mayBeLast.contains { text == "\($0.2)" })
     print("cut off: the longest of \(puts.count) puts took \(longest) ms")

@@ -26,7 +26,7 @@ import Testing
         try fleet.opened(at: address, timeout: .seconds(300))
       }
       let hasty = try (0..<2).map { _ in try fleet.opened(at: address) }
-      let items = try (0..<16).map { try StoreKey("\(round) \($0)", in: "fleet") }
+      let items = try (0..<16).map { try ItemName("\(round) \($0)", in: "fleet") }
       let writers = Writers(of: items, in: patient + hasty, patientCount: patient.count)
       try await wait(until: "the writers are at work") { writers.confirmedCount > Self.putCount }
       primary.crash()
@@ -77,7 +77,7 @@ import Testing
       }
     }
 
-    func key() throws(StoreError) -> StoreKey { try StoreKey(rawValue, in: "fleet") }
+    func name() throws(StoreError) -> ItemName { try ItemName(rawValue, in: "fleet") }
   }
 
   @Test func `to an asynchronous standby shows no older item to those who saw the newer one`()
@@ -90,10 +90,12 @@ import Testing
     let stores = try (0..<3).map { _ in try fleet.opened(at: address) }
     let (writer, reader, stranger) = (stores[0], stores[1], stores[2])
     for loss in Loss.allCases {
-      if let old = loss.texts.old { try await writer.put(old, for: loss.key()) }
+      if let old = loss.texts.old { try await writer.put(old, for: loss.name()) }
     }
     for store in stores {
-      for loss in Loss.allCases { #expect(try await store.text(for: loss.key()) == loss.texts.old) }
+      for loss in Loss.allCases {
+        #expect(try await store.text(for: loss.name()) == loss.texts.old)
+      }
     }
     let listener = Listener(reader.changes())
     try await listener.waitForBegin()
@@ -102,49 +104,51 @@ import Testing
     try await primary.stopSending()
     // More than once, so that versions go up by more than one, and the last time as a list.
     for text in ["first", "second", "new"] {
-      try await writer.put(text, for: Loss.replaced.key())
-      try await writer.put(text, for: Loss.new.key())
+      try await writer.put(text, for: Loss.replaced.name())
+      try await writer.put(text, for: Loss.new.name())
     }
-    try await writer.apply([.remove(Loss.removed.key())])
+    try await writer.apply([.remove(Loss.removed.name())])
     for store in [writer, reader] {
-      for loss in Loss.allCases { #expect(try await store.text(for: loss.key()) == loss.texts.new) }
+      for loss in Loss.allCases {
+        #expect(try await store.text(for: loss.name()) == loss.texts.new)
+      }
     }
     primary.crash()
     try await standby.promote()
 
     for store in [writer, reader] {
       for loss in Loss.allCases {
-        let key = try loss.key()
-        let texts = Self.texts(of: key, in: store)
+        let name = try loss.name()
+        let texts = Self.texts(of: name, in: store)
         #expect(texts == Array(repeating: loss.isLost ? "corrupt" : "old", count: 2), "\(loss)")
-        let outcome = try code { _ = try store.contains(key) }
+        let outcome = try code { _ = try store.contains(name) }
         #expect(outcome == (loss.isLost ? .corrupt : nil), "\(loss)")
       }
       let outcome = await #expect(throws: StoreError.self) {
         _ = try await store.asyncApply(
-          [.remove(Loss.replaced.key())],
-          if: .stored(Loss.replaced.key(), isOneOf: [ItemVersion(SecretBytes(utf8: "old"))]))
+          [.remove(Loss.replaced.name())],
+          if: .stored(Loss.replaced.name(), isOneOf: [ItemVersion(SecretBytes(utf8: "old"))]))
       }
       #expect(outcome?.code == .corrupt)
     }
     // No one can tell it.
-    #expect(try await stranger.text(for: Loss.replaced.key()) == "old")
+    #expect(try await stranger.text(for: Loss.replaced.name()) == "old")
     try await wait(until: "the listener is told") { listener.resynchronizationCount == 2 }
 
     // One of them has new tokens, from which all go on.
     for loss in Loss.allCases where loss.isLost {
-      try await reader.put("again", for: loss.key())
+      try await reader.put("again", for: loss.name())
       for store in stores {
         #expect(
-          Self.texts(of: try loss.key(), in: store) == ["again", "again"], "\(loss)")
+          Self.texts(of: try loss.name(), in: store) == ["again", "again"], "\(loss)")
       }
     }
     #expect(listener.resynchronizationCount == 2)
   }
 
   /// Reads an item in the two ways that there are; returns the texts, or the errors' codes.
-  private static func texts(of key: StoreKey, in store: SealedDatabaseStore) -> [String?] {
-    [text { try store.value(for: key) }, text { try store.values(ofFirst: [key])[0] }]
+  private static func texts(of name: ItemName, in store: SealedDatabaseStore) -> [String?] {
+    [text { try store.value(for: name) }, text { try store.values(ofFirst: [name])[0] }]
   }
 
   private static func text(_ read: () throws -> SecretBytes?) -> String? {

@@ -21,16 +21,16 @@ import Testing
         group.addTask {
           let store = stores[writer % stores.count]
           for round in 0..<roundCount {
-            try await store.put("x", for: StoreKey("\(writer) \(round)", in: "svc"))
+            try await store.put("x", for: ItemName("\(writer) \(round)", in: "svc"))
           }
         }
       }
       try await group.waitForAll()
     }
     // When the last one was reported, nothing before it follows.
-    let last = try StoreKey("last", in: "svc")
+    let last = try ItemName("last", in: "svc")
     try await made.reopened().put("x", for: last)
-    try await wait(until: "the last change is reported") { listener.told.contains(last) }
+    try await wait(until: "the last change is reported") { listener.reported.contains(last) }
     #expect(listener.count == 16 * roundCount + 1)
     // That anything may have changed would hide what was missed.
     #expect(listener.resynchronizationCount == 1)
@@ -46,7 +46,7 @@ import Testing
     let made = try await StoreOnServer(environment: environment) { notice in
       notices.withLock { $0.append(notice) }
     }
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     let listener = Listener(made.store.changes(of: [item]))
     try await listener.waitForBegin()
     let server = try await DatabaseServer.shared()
@@ -63,14 +63,14 @@ import Testing
     async throws
   {
     let made = try await StoreOnServer()
-    let (kept, other) = (try StoreKey("kept", in: "svc"), try StoreKey("other", in: "svc"))
+    let (kept, other) = (try ItemName("kept", in: "svc"), try ItemName("other", in: "svc"))
     try await made.store.put("old", for: kept)
     let listener = Listener(made.store.changes())
     try await listener.waitForBegin()
     let server = try await DatabaseServer.shared()
     let dump = try await Program.run(
       "\(DatabaseServer.programs)/pg_dump",
-      ["--schema=\(made.place.options.schema)", server.socketAddress()],
+      ["--schema=\(made.location.options.schema)", server.socketAddress()],
       environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"])
     try await made.store.put("new", for: kept)
     try await wait(until: "the change is reported") { listener.count == 1 }
@@ -94,7 +94,7 @@ import Testing
     // Otherwise the transaction that is open meanwhile would be a reason.
     environment.hidingLimit = patience
     let made = try await StoreOnServer(environment: environment)
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     try await made.store.put("x", for: item)
     let listener = Listener(made.store.changes())
     try await listener.waitForBegin()
@@ -108,9 +108,9 @@ import Testing
       """)
     try await wait(until: "the listener is told") { listener.resynchronizationCount == 2 }
     try await holding.end()
-    let other = try StoreKey("other", in: "svc")
+    let other = try ItemName("other", in: "svc")
     try await made.store.put("x", for: other)
-    try await wait(until: "the change is reported") { listener.told.contains(other) }
+    try await wait(until: "the change is reported") { listener.reported.contains(other) }
     #expect(listener.resynchronizationCount == 2)
   }
 
@@ -119,7 +119,7 @@ import Testing
     async throws
   {
     let made = try await StoreOnServer()
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     let server = try await DatabaseServer.shared()
     let identifier = try #require(made.store.identity()?.split(separator: " ").last)
     let channel = "session_tools_\(identifier)"

@@ -9,11 +9,11 @@ import Testing
 
 /// Holders of exclusive access that stand still or die, among other processes.
 @Suite(.onOwnThread) struct `a process with exclusive access` {
-  private let (item, name): (StoreKey, StoreKey)
+  private let (item, name): (ItemName, ItemName)
 
   init() throws {
-    item = try StoreKey("item", in: "fleet")
-    name = try StoreKey("name", in: "fleet")
+    item = try ItemName("item", in: "fleet")
+    name = try ItemName("name", in: "fleet")
   }
 
   @Test func `that is stopped for longer than its lease changes nothing any more`() async throws {

@@ -31,7 +31,7 @@ import Testing
     func signIn(_ user: Int) throws {
       let token = Token(refreshToken: "refresh-\(user)-0", number: 0)
       let value = SecretBytes([UInt8](try JSONEncoder().encode(token)))
-      try fleet.store.put(value, for: StoreKey("\(user)", in: "fleet"))
+      try fleet.store.put(value, for: ItemName("\(user)", in: "fleet"))
     }
 
     func start(
@@ -42,7 +42,7 @@ import Testing
 
     /// How often the stored token of a user was refreshed; `nil` if the user was signed out.
     func storedNumber(of user: Int) throws -> Int? {
-      guard let value = try fleet.store.value(for: StoreKey("\(user)", in: "fleet")) else {
+      guard let value = try fleet.store.value(for: ItemName("\(user)", in: "fleet")) else {
         return nil
       }
       return try JSONDecoder().decode(Token.self, from: Data(value.copyBytes())).number
@@ -65,7 +65,7 @@ import Testing
     }
     #expect(try stage.server.counts() == TokenServer.Counts(received: 1, reused: 0))
     #expect(try stage.storedNumber(of: 0) == 1)
-    #expect(try await stage.fleet.store.keys(in: nil).count == 1, "nothing else is stored")
+    #expect(try await stage.fleet.store.names(in: nil).count == 1, "nothing else is stored")
   }
 
   /// The process has exclusive access, and stands still before it sends.

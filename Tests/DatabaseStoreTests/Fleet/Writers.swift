@@ -18,14 +18,14 @@ final class Writers: Sendable {
     var wrongs: [String] = []
   }
 
-  private let items: [StoreKey]
+  private let items: [ItemName]
   private let tally: Mutex<Tally>
   private let isOver = Atomic(false)
   private let hasEnded = DispatchGroup()
 
   /// Starts a thread for each item, which are dealt out to the stores; the first ones of these have
   /// so much time that the outcome of none of their puts may be unknown.
-  init(of items: [StoreKey], in stores: [SealedDatabaseStore], patientCount: Int) {
+  init(of items: [ItemName], in stores: [SealedDatabaseStore], patientCount: Int) {
     self.items = items
     tally = Mutex(Tally(stored: Array(repeating: nil, count: items.count)))
     for number in items.indices {
@@ -85,7 +85,7 @@ final class Writers: Sendable {
   }
 
   /// Reads a text until a server answers.
-  private func read(_ item: StoreKey, in store: SealedDatabaseStore) -> String? {
+  private func read(_ item: ItemName, in store: SealedDatabaseStore) -> String? {
     while true {
       do throws(StoreError) {
         return try store.value(for: item).map { String(decoding: $0.copyBytes(), as: UTF8.self) }

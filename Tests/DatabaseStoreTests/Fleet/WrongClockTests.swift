@@ -12,7 +12,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let library = try await ShiftedClock.library(in: directory)
     let fleet = try await Fleet()
-    let (item, name) = (try StoreKey("item", in: "fleet"), try StoreKey("name", in: "fleet"))
+    let (item, name) = (try ItemName("item", in: "fleet"), try ItemName("name", in: "fleet"))
     let worker = try fleet.start(
       "hold", environment: ["LD_PRELOAD": library, "SHIFTED_CLOCK": "\(shift)"])
     try await worker.waitFor("opened")

@@ -13,7 +13,7 @@ import Testing
     let secret = try RecipientKey.create(at: directory["recovery.key"])
     try made.store.addSlot(secret.recipient())
     let fingerprint = try made.store.fingerprint()
-    let (address, options) = (made.place.address, made.place.options)
+    let (address, options) = (made.location.address, made.location.options)
     func opening(_ key: RecipientKey) throws -> StoreError.Code? {
       try code { _ = try SealedDatabaseStore.open(address, key: key, options: options) }
     }

@@ -16,7 +16,7 @@ import Testing
     async throws
   {
     let made = try await StoreOnServer()
-    let (store, address, options) = (made.store, made.place.address, made.place.options)
+    let (store, address, options) = (made.store, made.location.address, made.location.options)
     let (second, third) = (try key("second"), try key("third"))
     #expect(try store.addSlot(second).number == 2)
     let other = try SealedDatabaseStore.open(address, key: second, options: options)
@@ -28,14 +28,14 @@ import Testing
     try other.changeSlot(2, to: third)
     try other.removeSlot(1)
     #expect(try store.keySlots().map(\.parameters) == [.rawKey(label: "third")])
-    for lost in [second, made.place.key] {
+    for lost in [second, made.location.key] {
       #expect(
         try code { _ = try SealedDatabaseStore.open(address, key: lost, options: options) }
           == .wrongKey)
     }
     _ = try SealedDatabaseStore.open(address, key: third, options: options)
     // A process that had opened it goes on.
-    try await store.put("x", for: StoreKey("item", in: "svc"))
+    try await store.put("x", for: ItemName("item", in: "svc"))
     try store.addSlot(second)
     let identifier = try SealedDatabaseStore.identifier(at: address, options: options)
     #expect(store.identity() == "sealed database \(identifier)")
@@ -100,10 +100,10 @@ import Testing
     }
     // Also after it was locked.
     store.lock()
-    #expect(try code { try store.unlock(with: made.place.key) } == .corrupt)
+    #expect(try code { try store.unlock(with: made.location.key) } == .corrupt)
     #expect(try made.reopened().keySlots().count == 1)
     store.forgetSeenVersions()
-    try store.unlock(with: made.place.key)
+    try store.unlock(with: made.location.key)
     try store.addSlot(new)
     #expect(try store.keySlots().count == 2)
   }
@@ -113,9 +113,9 @@ import Testing
     let made = try await StoreOnServer()
     let server = try await DatabaseServer.shared()
     let proxy = try FaultProxy(to: server.port)
-    var place = made.place
-    place.address = server.address(port: proxy.port, "sslmode=disable")
-    let store = try place.reopened()
+    var location = made.location
+    location.address = server.address(port: proxy.port, "sslmode=disable")
+    let store = try location.reopened()
     proxy.plan(nil)
     try store.addSlot(key("first"))
     let counts = proxy.counts

@@ -7,11 +7,11 @@ import Testing
 
 /// Shutting keys out of a store for good.
 @Suite(.onOwnThread) struct `a revocation of a database` {
-  private let item: StoreKey
+  private let item: ItemName
   private let kept: RawKey
 
   init() throws {
-    item = try StoreKey("item", in: "svc")
+    item = try ItemName("item", in: "svc")
     kept = try RawKey(RawKey.random(), label: "kept")
   }
 
@@ -24,7 +24,7 @@ import Testing
 
   @Test func `shuts out all keys that are not given`() async throws {
     let made = try await makeStore()
-    let (address, options) = (made.place.address, made.place.options)
+    let (address, options) = (made.location.address, made.location.options)
     let other = try made.reopened()
     #expect(try await other.text(for: item) == "value")
     try await made.ask("CREATE TABLE $.before AS SELECT * FROM $.header")
@@ -44,7 +44,7 @@ import Testing
     #expect(try code { _ = try other.value(for: item) } == .wrongKey)
     #expect(
       try code { try other.apply([.put(SecretBytes(utf8: "late"), for: item)]) } == .wrongKey)
-    #expect(try code { try other.addSlot(made.place.key) } == .wrongKey)
+    #expect(try code { try other.addSlot(made.location.key) } == .wrongKey)
     other.lock()
     try other.unlock(with: kept)
     #expect(try await other.text(for: item) == "value")
@@ -68,13 +68,13 @@ import Testing
     let source = AskedKey(key: kept) { [item] () throws(StoreError) in
       try other.apply([.put(SecretBytes(utf8: "meanwhile"), for: item)])
       // A change of the header would wait if this one were under way.
-      try other.changeSlot(1, to: made.place.key)
+      try other.changeSlot(1, to: made.location.key)
     }
     let isDone = try made.store.revoke(keeping: [source, recipient]) { plan in
       plan.kept.map(\.number) == [2, 3]
     }
     #expect(isDone)
-    let (address, options) = (made.place.address, made.place.options)
+    let (address, options) = (made.location.address, made.location.options)
     #expect(try made.store.fingerprint() != fingerprint)
     let opened = try SealedDatabaseStore.open(
       address, key: RecipientKey(key.path, expecting: made.store.fingerprint()), options: options)

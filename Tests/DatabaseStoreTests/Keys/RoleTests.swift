@@ -8,19 +8,19 @@ import Testing
 
 /// What the three roles of a store are for.
 @Suite(.onOwnThread) struct `a role of a database` {
-  private let item: StoreKey
+  private let item: ItemName
 
   init() throws {
-    item = try StoreKey("item", in: "svc")
+    item = try ItemName("item", in: "svc")
   }
 
   /// Opens the store as a user who has one of the roles.
   private func open(_ made: StoreOnServer, as role: String) async throws -> SealedDatabaseStore {
-    let user = "\(made.place.options.schema)_user"
+    let user = "\(made.location.options.schema)_user"
     try await made.ask("CREATE ROLE $_user LOGIN IN ROLE $_\(role)")
-    var place = made.place
-    place.address = try await DatabaseServer.shared().socketAddress(user: user)
-    return try place.reopened()
+    var location = made.location
+    location.address = try await DatabaseServer.shared().socketAddress(user: user)
+    return try location.reopened()
   }
 
   @Test func `for programs changes slots and keys, and sweeps`() async throws {

@@ -9,12 +9,12 @@ import Testing
 
 /// What a rotation leaves behind, and what others see of it.
 @Suite(.onOwnThread) struct `a rotation of a database` {
-  private let item: StoreKey
-  private let removed: StoreKey
+  private let item: ItemName
+  private let removed: ItemName
 
   init() throws {
-    item = try StoreKey("item", in: "svc")
-    removed = try StoreKey("removed", in: "svc")
+    item = try ItemName("item", in: "svc")
+    removed = try ItemName("removed", in: "svc")
   }
 
   /// The numbers of the data keys in use, the lowest that is written, and how many rows have which.
@@ -43,15 +43,15 @@ import Testing
     // Each once, as the same change as before, with another nonce.
     let changed = try await made.ask(
       """
-      SELECT count(*) FROM $.item i JOIN $.before b USING (ns, place, tag, write, gone)
+      SELECT count(*) FROM $.item i JOIN $.before b USING (ns, shard, tag, write, gone)
       WHERE i.version = b.version + 1 AND i.nonce <> b.nonce
       """)
     #expect(changed == "11")
     for store in [made.store, other, try made.reopened()] {
-      #expect(try await store.text(for: StoreKey("7", in: "svc")) == "value 7")
+      #expect(try await store.text(for: ItemName("7", in: "svc")) == "value 7")
       #expect(try await store.text(for: removed) == nil)
       try await store.put("new", for: item)
-      #expect(try await store.keys(in: nil).count == 11)
+      #expect(try await store.names(in: nil).count == 11)
     }
     try other.rotate()
     #expect(try await epochs(made) == "3:3x12")
@@ -95,7 +95,7 @@ import Testing
     let other = try made.reopened()
     #expect(try await other.text(for: item) == "before")
     #expect(try await other.text(for: removed) == nil)
-    #expect(try await other.keys(in: nil) == [item])
+    #expect(try await other.names(in: nil) == [item])
   }
 
   @Test func `seals nothing with its new data key in a database that is restored meanwhile`()
@@ -104,7 +104,7 @@ import Testing
     let made = try await StoreOnServer()
     let count = 800
     try made.fill(count)
-    let schema = made.place.options.schema
+    let schema = made.location.options.schema
     try await made.ask(
       "CREATE TABLE $.h AS SELECT * FROM $.header; CREATE TABLE $.i AS SELECT * FROM $.item")
     let connection = try await DatabaseServer.shared().open()
@@ -121,7 +121,7 @@ import Testing
     #expect(error?.code == .corrupt)
     let restored = try made.reopened()
     for number in 0..<count {
-      let item = try StoreKey("\(number)", in: "svc")
+      let item = try ItemName("\(number)", in: "svc")
       #expect(try await restored.text(for: item) == "value \(number)")
     }
   }
@@ -132,20 +132,20 @@ import Testing
     let key = try made.addKeyFile(in: directory)
     let count = 800
     try made.fill(count)
-    let process = try StoreProcess("rotate", made.place, key)
+    let process = try StoreProcess("rotate", made.location, key)
     // It waits then, and has not sealed the last hundred.
     try await process.wait(for: "done 700")
     process.kill()
     #expect(try await epochs(made) == "1:1x100 2x700")
     for number in stride(from: 0, to: count, by: 50) {
-      let item = try StoreKey("\(number)", in: "svc")
+      let item = try ItemName("\(number)", in: "svc")
       #expect(try await made.store.text(for: item) == "value \(number)")
     }
     #expect(try made.store.isRotationPending())
     try await made.store.put("new", for: item)
     try made.store.rotate()
     #expect(try await epochs(made) == "2:2x\(count + 1)")
-    #expect(try await made.store.keys(in: nil).count == count + 1)
+    #expect(try await made.store.names(in: nil).count == count + 1)
   }
 
   /// Interrupts it at each message of its statements; the next call goes on.
@@ -153,20 +153,20 @@ import Testing
     let made = try await StoreOnServer()
     let server = try await DatabaseServer.shared()
     let proxy = try FaultProxy(to: server.port)
-    var place = made.place
-    place.address = server.address(port: proxy.port, "sslmode=disable")
+    var location = made.location
+    location.address = server.address(port: proxy.port, "sslmode=disable")
     try made.fill(3)
     proxy.plan(nil)
-    try place.reopened().rotate()
+    try location.reopened().rotate()
     let counts = proxy.counts
-    place.options.operationTimeout = .milliseconds(300)
+    location.options.operationTimeout = .milliseconds(300)
     var epoch = 2
     let step = TestSize.choose(small: 29, medium: 15, large: 1)
     for direction in FaultProxy.Direction.allCases {
       for message in stride(from: 0, to: counts[direction], by: step) {
         // Every message from this one on is lost.
         proxy.plan(.blackHole, at: message, direction)
-        let store = try? place.reopened()
+        let store = try? location.reopened()
         let isDone = (try? store?.rotate()) != nil
         if !isDone || store == nil { try made.store.rotate() }
         epoch += 1
@@ -174,7 +174,7 @@ import Testing
         // What was lost may have been only the last answer: then the next call is a new rotation.
         if now == "\(epoch + 1):\(epoch + 1)x3" { epoch += 1 }
         #expect(try await epochs(made) == "\(epoch):\(epoch)x3", "\(direction) \(message)")
-        #expect(try await made.store.text(for: StoreKey("2", in: "svc")) == "value 2")
+        #expect(try await made.store.text(for: ItemName("2", in: "svc")) == "value 2")
       }
     }
   }
@@ -183,7 +183,7 @@ import Testing
     async throws
   {
     let made = try await StoreOnServer()
-    let schema = made.place.options.schema
+    let schema = made.location.options.schema
     try await made.store.put("late", for: item)
     // The statement that puts the item again, as a server makes it that was stopped in the middle.
     try await made.ask("CREATE TABLE $.late AS SELECT * FROM $.item; DELETE FROM $.item")
@@ -196,7 +196,7 @@ import Testing
           """
           WITH stopped AS MATERIALIZED (SELECT pg_advisory_lock(4711))
           INSERT INTO \(schema).item
-          SELECT ns, place, tag, version, epoch, gone, pg_current_xact_id(), write, nonce, name,
+          SELECT ns, shard, tag, version, epoch, gone, pg_current_xact_id(), write, nonce, name,
             value
           FROM stopped, \(schema).late WHERE (SELECT least_epoch FROM \(schema).header) <= 1
           """, as: .write)
@@ -233,10 +233,10 @@ import Testing
     let made = try await StoreOnServer()
     let server = try await DatabaseServer.shared()
     let proxy = try FaultProxy(to: server.port)
-    var place = made.place
-    place.address = server.address(port: proxy.port, "sslmode=disable")
+    var location = made.location
+    location.address = server.address(port: proxy.port, "sslmode=disable")
     try await made.store.put("value", for: item)
-    let store = try place.reopened()
+    let store = try location.reopened()
     #expect(try await store.text(for: item) == "value")
     proxy.plan(.delay(.seconds(2)), at: 0, .toClient)
     async let value = store.text(for: item)

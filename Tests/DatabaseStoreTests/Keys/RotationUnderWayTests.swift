@@ -16,11 +16,13 @@ import Testing
     let count = TestSize.choose(small: 500, medium: 2000, large: 10_000)
     try made.fill(count)
     let writerCount = TestSize.choose(small: 8, medium: 8, large: 20)
-    let writers = try (0..<writerCount).map { try StoreProcess("fill", made.place, key, "\($0)") }
+    let writers = try (0..<writerCount).map {
+      try StoreProcess("fill", made.location, key, "\($0)")
+    }
     for writer in writers { try await writer.wait(for: "opened") }
     for round in 0..<TestSize.choose(small: 1, medium: 3, large: 100) {
       if round.isMultiple(of: 2) {
-        let process = try StoreProcess("rotate", made.place, key)
+        let process = try StoreProcess("rotate", made.location, key)
         try await process.wait(for: "opened")
         try process.closeInput()
         try await Task.sleep(for: .milliseconds(.random(in: 0...600)))
@@ -36,13 +38,13 @@ import Testing
       #expect(lines.last == "ended", "\(lines)")
       for line in lines where line.hasPrefix("last ") {
         let words = line.split(separator: " ")
-        let item = try StoreKey("\(words[1]) \(words[2])", in: "fleet")
+        let item = try ItemName("\(words[1]) \(words[2])", in: "fleet")
         #expect(try await made.store.text(for: item) == String(words[3]))
       }
     }
-    #expect(try await made.store.keys(in: nil).count == count + 3 * writerCount)
+    #expect(try await made.store.names(in: nil).count == count + 3 * writerCount)
     for number in stride(from: 0, to: count, by: 97) {
-      let item = try StoreKey("\(number)", in: "svc")
+      let item = try ItemName("\(number)", in: "svc")
       #expect(try await made.store.text(for: item) == "value \(number)")
     }
   }
@@ -50,12 +52,12 @@ import Testing
   /// A put and the rotation wait for the same row, in this order.
   @Test func `seals no old version over a put that came before it`() async throws {
     let made = try await StoreOnServer()
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     try await made.store.put("old", for: item)
     let other = try made.reopened()
     let server = try await DatabaseServer.shared()
     let held = try await server.open().hold(
-      "SELECT 1 FROM \(made.place.options.schema).item FOR UPDATE", server.open())
+      "SELECT 1 FROM \(made.location.options.schema).item FOR UPDATE", server.open())
     async let put: Void = other.put("new", for: item)
     try await made.waitForRowLocks(1)
     async let rotation: Void = onThread { try made.store.rotate() }

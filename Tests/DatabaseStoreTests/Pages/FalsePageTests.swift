@@ -18,21 +18,21 @@ import Testing
     let server = try await DatabaseServer.shared()
     let proxy = try await FalseDatabase(
       program: "RepeatingDatabase", ["\(server.port)", statement, manner])
-    var place = made.place
-    place.address = server.address(port: proxy.port, "sslmode=disable")
-    return (made, proxy, try place.reopened())
+    var location = made.location
+    location.address = server.address(port: proxy.port, "sslmode=disable")
+    return (made, proxy, try location.reopened())
   }
 
   @Test(arguments: ["repeat", "turn", "double"])
   func `ends as corrupt`(manner: String) async throws {
     let (made, proxy, store) = try await store("page", manner)
-    #expect(try code { _ = try store.keys(in: nil) } == .corrupt)
-    #expect(try code { _ = try store.keys(in: StoreNamespace(service: "svc")) } == .corrupt)
+    #expect(try code { _ = try store.names(in: nil) } == .corrupt)
+    #expect(try code { _ = try store.names(in: StoreNamespace(service: "svc")) } == .corrupt)
     #expect(try code { _ = try store.listing() } == .corrupt)
     let directory = try TemporaryDirectory()
     let keeper = try SealedFileStore.create(at: directory["keeper"], key: RawKey(RawKey.random()))
     #expect(try code { _ = try store.audit(with: keeper) } == .corrupt)
-    #expect(try await made.store.keys(in: nil).count == 1100)
+    #expect(try await made.store.names(in: nil).count == 1100)
     withExtendedLifetime(proxy) {}
   }
 
@@ -47,29 +47,29 @@ import Testing
   @Test func `has no item whose removal was forged, nor lacks one`() async throws {
     let made = try await StoreOnServer()
     try made.fill(3)
-    let removed = try StoreKey("removed", in: "svc")
+    let removed = try ItemName("removed", in: "svc")
     try await made.store.put("x", for: removed)
     try await made.store.remove(removed)
-    #expect(try await made.store.keys(in: nil).count == 3)
+    #expect(try await made.store.names(in: nil).count == 3)
     #expect(try made.store.listing().damage == nil)
     let directory = try TemporaryDirectory()
     for change in ["gone = true WHERE NOT gone", "gone = false WHERE gone", "gone = NOT gone"] {
       try await made.ask("CREATE TABLE $.before AS SELECT * FROM $.item")
       try await made.ask("UPDATE $.item SET \(change)")
       let store = try made.reopened()
-      #expect(try code { _ = try store.keys(in: nil) } == .corrupt, "\(change)")
+      #expect(try code { _ = try store.names(in: nil) } == .corrupt, "\(change)")
       #expect(
-        try code { _ = try store.keys(in: StoreNamespace(service: "svc")) } == .corrupt,
+        try code { _ = try store.names(in: StoreNamespace(service: "svc")) } == .corrupt,
         "\(change)")
       let listing = try store.listing()
       #expect(listing.damage?.code == .corrupt, "\(change)")
-      #expect(listing.keys.count == (change.contains("false") ? 3 : 0), "\(change)")
+      #expect(listing.names.count == (change.contains("false") ? 3 : 0), "\(change)")
       let keeper = try SealedFileStore.create(
         at: directory[UUID().uuidString], key: RawKey(RawKey.random()))
       #expect(try !store.audit(with: keeper).findings.isEmpty, "\(change)")
       try await made.ask(
         "DELETE FROM $.item; INSERT INTO $.item SELECT * FROM $.before; DROP TABLE $.before")
     }
-    #expect(try await made.reopened().keys(in: nil).count == 3)
+    #expect(try await made.reopened().names(in: nil).count == 3)
   }
 }

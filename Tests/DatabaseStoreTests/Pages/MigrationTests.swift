@@ -9,7 +9,7 @@ import Testing
 
 /// Moving all items of a sealed file store into a database, and back.
 @Suite(.onOwnThread) struct `a migration to a database` {
-  private typealias Contents = [StoreKey: SecretBytes]
+  private typealias Contents = [ItemName: SecretBytes]
 
   private let directory: TemporaryDirectory
   private let file: SealedFileStore
@@ -31,7 +31,7 @@ import Testing
 
   private func contents(_ store: any SecretStore) throws -> Contents {
     var contents: Contents = [:]
-    for key in try store.keys(in: nil) { contents[key] = try store.value(for: key) }
+    for name in try store.names(in: nil) { contents[name] = try store.value(for: name) }
     return contents
   }
 
@@ -43,10 +43,10 @@ import Testing
         service: number.isMultiple(of: 2) ? "svc" : "günther",
         accessGroup: number.isMultiple(of: 3) ? "group" : nil)
       let bytes = [UInt8](repeating: UInt8(number % 251), count: number * 37 % 1000)
-      items[try StoreKey("item \(number) \u{1F511}", in: namespace)] = SecretBytes(bytes)
+      items[try ItemName("item \(number) \u{1F511}", in: namespace)] = SecretBytes(bytes)
     }
-    let largest = [UInt8](repeating: 7, count: SealedDatabaseStore.largestValueByteCount)
-    items[try StoreKey("large", in: "svc")] = SecretBytes(largest)
+    let largest = [UInt8](repeating: 7, count: SealedDatabaseStore.maximumValueByteCount)
+    items[try ItemName("large", in: "svc")] = SecretBytes(largest)
     try file.apply(items.map { .put($0.value, for: $0.key) })
     return items
   }
@@ -73,10 +73,10 @@ import Testing
     let made = try await StoreOnServer()
     let server = try await DatabaseServer.shared()
     let proxy = try FaultProxy(to: server.port)
-    var place = made.place
-    place.address = server.address(port: proxy.port, "sslmode=disable")
-    place.options.operationTimeout = .milliseconds(500)
-    let lost = place
+    var location = made.location
+    location.address = server.address(port: proxy.port, "sslmode=disable")
+    location.options.operationTimeout = .milliseconds(500)
+    let lost = location
     try await onThread {
       let items = try fill(30)
       let step = TestSize.choose(small: 40, medium: 40, large: 1)

@@ -16,19 +16,19 @@ import Testing
     let changes = Task.detached {
       try await onThread {
         for number in 0..<40 {
-          let moving = try StoreKey("moving \(number)", in: "svc")
+          let moving = try ItemName("moving \(number)", in: "svc")
           try other.apply([.put(SecretBytes(utf8: "x"), for: moving)])
           try other.apply([.remove(moving)])
         }
       }
     }
     for _ in 0..<3 {
-      let keys = try await made.store.keys(in: nil)
-      #expect(keys.isSorted && Set(keys).count == keys.count)
-      #expect(keys.count { !$0.identifier.hasPrefix("moving") } == count)
+      let names = try await made.store.names(in: nil)
+      #expect(names.isSorted && Set(names).count == names.count)
+      #expect(names.count { !$0.identifier.hasPrefix("moving") } == count)
     }
     try await changes.value
-    #expect(try made.store.listing().keys.count == count)
+    #expect(try made.store.listing().names.count == count)
   }
 
   @Test func `of one namespace have no item of another one`() async throws {
@@ -39,12 +39,12 @@ import Testing
         service: "svc", install: InstallIdentifier(rawValue: "\(number)"))
     }
     for namespace in namespaces {
-      try await made.store.put("x", for: StoreKey("item", in: namespace))
+      try await made.store.put("x", for: ItemName("item", in: namespace))
     }
-    #expect(try await made.store.keys(in: StoreNamespace(service: "svc")).count == 1001)
+    #expect(try await made.store.names(in: StoreNamespace(service: "svc")).count == 1001)
     for namespace in namespaces {
       #expect(
-        try await made.store.keys(in: namespace) == [StoreKey("item", in: namespace)])
+        try await made.store.names(in: namespace) == [ItemName("item", in: namespace)])
     }
   }
 
@@ -57,20 +57,20 @@ import Testing
       UPDATE $.item SET name = set_byte(name, 20, get_byte(name, 20) # 1)
       WHERE tag = (SELECT tag FROM $.item ORDER BY tag LIMIT 1)
       """)
-    #expect(try code { _ = try made.store.keys(in: nil) } == .corrupt)
+    #expect(try code { _ = try made.store.names(in: nil) } == .corrupt)
     let listing = try made.store.listing()
-    #expect(listing.keys.count == 2)
+    #expect(listing.names.count == 2)
     #expect(listing.damage?.code == .corrupt)
   }
 
   @Test func `show an item that is older than it was`() async throws {
     let made = try await StoreOnServer()
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     try await made.store.put("old", for: item)
     try await made.ask("CREATE TABLE $.before AS SELECT * FROM $.item")
     try await made.store.put("new", for: item)
     try await made.ask("DELETE FROM $.item; INSERT INTO $.item SELECT * FROM $.before")
-    #expect(try code { _ = try made.store.keys(in: nil) } == .corrupt)
+    #expect(try code { _ = try made.store.names(in: nil) } == .corrupt)
     #expect(try code { _ = try made.store.values(ofFirst: [item]) } == .corrupt)
     try await made.ask("DELETE FROM $.item")
     #expect(try code { _ = try made.store.values(ofFirst: [item]) } == .corrupt)
@@ -83,9 +83,9 @@ import Testing
   {
     let made = try await StoreOnServer()
     try made.fill(250)
-    let keys = try await made.store.keys(in: nil)
-    let absent = try StoreKey("absent", in: "svc")
-    var asked = keys[...]
+    let names = try await made.store.names(in: nil)
+    let absent = try ItemName("absent", in: "svc")
+    var asked = names[...]
     var values: [SecretBytes?] = []
     while !asked.isEmpty {
       let page = try made.store.values(ofFirst: asked)
@@ -93,13 +93,13 @@ import Testing
       values += page
       asked = asked.dropFirst(page.count)
     }
-    #expect(values == keys.map { SecretBytes(utf8: "value \($0.identifier)") })
-    #expect(try made.store.values(ofFirst: [absent, keys[0]])[0] == nil)
+    #expect(values == names.map { SecretBytes(utf8: "value \($0.identifier)") })
+    #expect(try made.store.values(ofFirst: [absent, names[0]])[0] == nil)
 
     // Values of a mebibyte: some megabytes of them, and the others have to be read one by one.
-    let large = try (0..<7).map { try StoreKey("large \($0)", in: "large") }
+    let large = try (0..<7).map { try ItemName("large \($0)", in: "large") }
     let value = SecretBytes([UInt8](repeating: 7, count: 1 << 20))
-    for key in large { try await made.store.put(value, for: key) }
+    for name in large { try await made.store.put(value, for: name) }
     let page = try made.store.values(ofFirst: large[...])
     #expect(page.count == 7)
     #expect(page.count { $0 == value } == 4)
@@ -113,7 +113,7 @@ import Testing
     let key = try made.addKeyFile(in: directory)
     let count = TestSize.choose(small: 2000, medium: 5000, large: 1_000_000)
     try made.fill(count)
-    let lines = try await StoreProcess("read", made.place, key).finish()
+    let lines = try await StoreProcess("read", made.location, key).finish()
     let words = try #require(lines.last).split(separator: " ").compactMap { Int($0) }
     try #require(words.count == 3, "\(lines)")
     #expect(words[0] == count && words[1] == count)
@@ -123,6 +123,6 @@ import Testing
   }
 }
 
-extension [StoreKey] {
+extension [ItemName] {
   fileprivate var isSorted: Bool { zip(self, dropFirst()).allSatisfy { $0 < $1 } }
 }

@@ -5,8 +5,8 @@ import Testing
 
 /// Which of many names have items, as a migration to a database asks.
 @Suite(.onOwnThread) struct `the presence of items in a database` {
-  private func names(_ range: Range<Int>) throws -> [StoreKey] {
-    try range.map { try StoreKey("asked \($0)", in: "svc") }
+  private func names(_ range: Range<Int>) throws -> [ItemName] {
+    try range.map { try ItemName("asked \($0)", in: "svc") }
   }
 
   @Test func `is told for more names than one statement takes, and not of removed items`()
@@ -29,13 +29,13 @@ import Testing
 
   @Test func `is not told of rows that do not open or went back`() async throws {
     let made = try await StoreOnServer()
-    let keys = try names(0..<3)
-    try await made.store.apply(keys.map { .put(SecretBytes(utf8: "x"), for: $0) })
+    let names = try names(0..<3)
+    try await made.store.apply(names.map { .put(SecretBytes(utf8: "x"), for: $0) })
     try await made.ask("UPDATE $.item SET gone = true")
-    #expect(try code { _ = try made.store.present(among: keys) } == .corrupt)
-    #expect(try code { _ = try made.reopened().present(among: keys) } == .corrupt)
+    #expect(try code { _ = try made.store.present(among: names) } == .corrupt)
+    #expect(try code { _ = try made.reopened().present(among: names) } == .corrupt)
     try await made.ask("DELETE FROM $.item")
-    #expect(try code { _ = try made.store.present(among: keys) } == .corrupt)
-    #expect(try made.reopened().present(among: keys).isEmpty)
+    #expect(try code { _ = try made.store.present(among: names) } == .corrupt)
+    #expect(try made.reopened().present(among: names).isEmpty)
   }
 }

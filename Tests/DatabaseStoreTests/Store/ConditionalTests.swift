@@ -8,11 +8,11 @@ import Testing
 
 /// Changes that depend on what is stored.
 @Suite(.onOwnThread) struct `a change if an item is stored, or is not` {
-  private let (item, other): (StoreKey, StoreKey)
+  private let (item, other): (ItemName, ItemName)
 
   init() throws {
-    item = try StoreKey("item", in: "svc")
-    other = try StoreKey("other", in: "svc")
+    item = try ItemName("item", in: "svc")
+    other = try ItemName("other", in: "svc")
   }
 
   private func isStored(_ texts: String...) -> ItemCondition {
@@ -73,7 +73,7 @@ import Testing
     for text in ["first", "second"] {
       #expect(try await put(text) == .made)
       #expect(try await made.reopened().text(for: other) == text)
-      #expect(try await made.reopened().keys(in: nil) == [other])
+      #expect(try await made.reopened().names(in: nil) == [other])
     }
     try await store.put("item", for: item)
     #expect(try await put("third") == .otherItem)
@@ -86,7 +86,7 @@ import Testing
     let made = try await StoreOnServer()
     let stores = try (0..<4).map { _ in try made.reopened() }
     for round in 0..<10 {
-      let item = try StoreKey("\(round)", in: "svc")
+      let item = try ItemName("\(round)", in: "svc")
       if isGone {
         try await made.store.put("old", for: item)
         try await made.store.remove(item)
@@ -111,19 +111,19 @@ import Testing
     let made = try await StoreOnServer()
     let stores = [made.store, try made.reopened()]
     for round in 0..<20 {
-      let keys = try ["a", "b"].map { try StoreKey("\($0) \(round)", in: "svc") }
+      let names = try ["a", "b"].map { try ItemName("\($0) \(round)", in: "svc") }
       let madeCount = try await withThrowingTaskGroup(of: Bool.self) { group in
         for number in 0..<2 {
           group.addTask {
-            let put = StoreChange.put(SecretBytes(utf8: "x"), for: keys[number])
-            return try await stores[number].asyncApply([put], if: .isAbsent(keys[1 - number]))
+            let put = StoreChange.put(SecretBytes(utf8: "x"), for: names[number])
+            return try await stores[number].asyncApply([put], if: .isAbsent(names[1 - number]))
               == .made
           }
         }
         return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
       }
       #expect(madeCount == 1)
-      #expect(try made.store.present(among: keys).count == 1)
+      #expect(try made.store.present(among: names).count == 1)
     }
   }
 
@@ -203,9 +203,9 @@ import Testing
         }
       }
       group.addTask {
-        let keys = [item, other]
+        let names = [item, other]
         for _ in 1...40 {
-          let values = try stores[1].values(ofFirst: keys[...])
+          let values = try stores[1].values(ofFirst: names[...])
           let texts = values.map { $0.map { String(decoding: $0.copyBytes(), as: UTF8.self) } }
           #expect(texts[1] == nil || texts[0] == texts[1])
         }

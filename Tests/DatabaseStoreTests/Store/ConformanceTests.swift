@@ -66,8 +66,8 @@ import Testing
       },
       lock: subject.lock, unlock: subject.unlock,
       damage: { identifier in
-        let key = try StoreKey(identifier, in: StoreNamespace(service: "mail"))
-        try await damaged.store?.put("damaged", for: key)
+        let itemName = try ItemName(identifier, in: StoreNamespace(service: "mail"))
+        try await damaged.store?.put("damaged", for: itemName)
       }, cleanUp: subject.cleanUp)
   }
 }

@@ -9,11 +9,11 @@ import Testing
 
 /// Exclusive access among machines, which the server's clock ends.
 @Suite(.onOwnThread) struct `exclusive access to a name in a database` {
-  private let (item, name): (StoreKey, StoreKey)
+  private let (item, name): (ItemName, ItemName)
 
   init() throws {
-    item = try StoreKey("item", in: "svc")
-    name = try StoreKey("name", in: "svc")
+    item = try ItemName("item", in: "svc")
+    name = try ItemName("name", in: "svc")
   }
 
   /// A process that stands still renews nothing.
@@ -154,11 +154,11 @@ import Testing
     let made = try await StoreOnServer()
     let other = try made.reopened()
     try await made.ask("CREATE ROLE $_user LOGIN CONNECTION LIMIT 1 IN ROLE $_application")
-    var place = made.place
-    place.address = try await DatabaseServer.shared().socketAddress(
-      user: "\(place.options.schema)_user")
-    place.options.largestConnectionCount = 1
-    let store = try place.reopened(environment: Self.short)
+    var location = made.location
+    location.address = try await DatabaseServer.shared().socketAddress(
+      user: "\(location.options.schema)_user")
+    location.options.maximumConnectionCount = 1
+    let store = try location.reopened(environment: Self.short)
     let (item, name) = (item, name)
     try await store.withExclusiveAccess(to: name, timeout: patience) {
       let error = await #expect(throws: StoreError.self) {
@@ -174,14 +174,14 @@ import Testing
     let made = try await StoreOnServer()
     let other = try made.reopened()
     try await made.store.put("before", for: item)
-    var place = made.place
-    place.options.largestConnectionCount = 1
-    let store = try place.reopened(environment: Self.short)
+    var location = made.location
+    location.options.maximumConnectionCount = 1
+    let store = try location.reopened(environment: Self.short)
     let server = try await DatabaseServer.shared()
     let (item, name) = (item, name)
     try await store.withExclusiveAccess(to: name, timeout: patience) {
       // A change of the item waits for a transaction, on the only connection.
-      let schema = made.place.options.schema
+      let schema = made.location.options.schema
       let holding = try await server.open().hold(
         "UPDATE \(schema).item SET version = version RETURNING 1", server.open())
       let waiting = Task.detached { try await store.put("waiting", for: item) }
@@ -207,10 +207,10 @@ import Testing
     let made = try await StoreOnServer(environment: Self.short)
     let other = try made.reopened()
     let (store, item, name) = (made.store, item, name)
-    let stuck = try StoreKey("stuck", in: "svc")
+    let stuck = try ItemName("stuck", in: "svc")
     try await store.put("before", for: item)
     let server = try await DatabaseServer.shared()
-    let schema = made.place.options.schema
+    let schema = made.location.options.schema
     let holding = try await server.open().hold(
       "UPDATE \(schema).item SET version = version RETURNING 1", server.open())
     let waiting = Task.detached {
@@ -252,7 +252,7 @@ import Testing
 
   @Test func `to two names is checked for both`() async throws {
     let made = try await StoreOnServer()
-    let inner = try StoreKey("inner", in: "svc")
+    let inner = try ItemName("inner", in: "svc")
     let outer = name
     for lost in [outer, inner] {
       try await made.store.withExclusiveAccess(to: outer, timeout: patience) {

@@ -7,10 +7,10 @@ import Testing
 
 /// What someone without the keys writes into rows to harm those who read them.
 @Suite(.onOwnThread) struct `a forged row` {
-  private let keys: [StoreKey]
+  private let names: [ItemName]
 
   init() throws {
-    keys = try (0..<3).map { try StoreKey("\($0)", in: "svc") }
+    names = try (0..<3).map { try ItemName("\($0)", in: "svc") }
   }
 
   /// Makes a column of one or all rows as long as a number of bytes.
@@ -30,11 +30,11 @@ import Testing
     let made = try await StoreOnServer()
     let directory = try TemporaryDirectory()
     let key = try made.addKeyFile(in: directory)
-    try made.fill(keys.count)
+    try made.fill(names.count)
     for (number, column) in ["name", "nonce"].enumerated() {
       try await lengthen(column, to: 64 << 20, of: Self.row(number), in: made)
     }
-    let lines = try await StoreProcess("read", made.place, key).finish()
+    let lines = try await StoreProcess("read", made.location, key).finish()
     let words = try #require(lines.last).split(separator: " ").compactMap { Int($0) }
     try #require(words.count == 3, "\(lines)")
     #expect(words[0] == 1 && words[1] == 1)
@@ -44,29 +44,29 @@ import Testing
 
   @Test func `is corrupt when a column is too long, and so is the header`() async throws {
     let made = try await StoreOnServer()
-    try made.fill(keys.count)
+    try made.fill(names.count)
     try await made.ask("CREATE TABLE $.before AS SELECT * FROM $.item")
     for column in ["name", "nonce", "write", "value"] {
       try await lengthen(column, to: 2 << 20, in: made)
       let store = try made.reopened()
       if column != "value" {
-        #expect(try code { _ = try store.keys(in: nil) } == .corrupt, "\(column)")
-        #expect(try code { _ = try store.contains(keys[0]) } == .corrupt, "\(column)")
-        #expect(try code { _ = try store.present(among: keys) } == .corrupt, "\(column)")
+        #expect(try code { _ = try store.names(in: nil) } == .corrupt, "\(column)")
+        #expect(try code { _ = try store.contains(names[0]) } == .corrupt, "\(column)")
+        #expect(try code { _ = try store.present(among: names) } == .corrupt, "\(column)")
       }
       if column != "name" {
-        #expect(try code { _ = try store.value(for: keys[0]) } == .corrupt, "\(column)")
-        #expect(try code { _ = try store.values(ofFirst: keys[...]) } == .corrupt, "\(column)")
+        #expect(try code { _ = try store.value(for: names[0]) } == .corrupt, "\(column)")
+        #expect(try code { _ = try store.values(ofFirst: names[...]) } == .corrupt, "\(column)")
       }
       try await made.ask("DELETE FROM $.item; INSERT INTO $.item SELECT * FROM $.before")
     }
     // Of its primary key, as much as an index takes in.
     for column in ["ns", "tag"] {
       try await lengthen(column, to: 2000, of: Self.row(0), in: made)
-      #expect(try code { _ = try made.reopened().keys(in: nil) } == .corrupt, "\(column)")
+      #expect(try code { _ = try made.reopened().names(in: nil) } == .corrupt, "\(column)")
       try await made.ask("DELETE FROM $.item; INSERT INTO $.item SELECT * FROM $.before")
     }
-    #expect(try await made.reopened().text(for: keys[2]) == "value 2")
+    #expect(try await made.reopened().text(for: names[2]) == "value 2")
     try await made.ask("UPDATE $.header SET bytes = repeat('x', 4194304)::bytea")
     #expect(try code { _ = try made.reopened() } == .corrupt)
   }
@@ -74,10 +74,10 @@ import Testing
   /// The version before the last one is not checked by anyone who puts the item again.
   @Test func `cannot have a version that ends those who put its item`() async throws {
     let made = try await StoreOnServer()
-    try await made.store.put("one", for: keys[0])
+    try await made.store.put("one", for: names[0])
     try await made.ask("UPDATE $.item SET version = \(Int64.max - 1)")
     let other = try made.reopened()
-    let changes: [StoreChange] = [.put(SecretBytes(utf8: "two"), for: keys[0])]
+    let changes: [StoreChange] = [.put(SecretBytes(utf8: "two"), for: names[0])]
     // This one may still be made, with the last version.
     _ = try code { try other.apply(changes) }
     #expect(try code { try other.apply(changes) } == .corrupt)

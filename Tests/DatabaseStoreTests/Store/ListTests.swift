@@ -10,13 +10,13 @@ import Testing
   /// What a removal finds absent may be put by someone else before the rest of the list is made.
   @Test func `is made at one moment, also when it removes what is not there`() async throws {
     let made = try await StoreOnServer()
-    let (item, other) = (try StoreKey("item", in: "svc"), try StoreKey("other", in: "svc"))
+    let (item, other) = (try ItemName("item", in: "svc"), try ItemName("other", in: "svc"))
     try await made.store.put("old", for: item)
     let held = try await HeldChanges(of: made, by: "lister")
     func opened(_ name: String) throws -> SealedDatabaseStore {
-      var place = made.place
-      place.address += " application_name='\(name)'"
-      return try place.reopened()
+      var location = made.location
+      location.address += " application_name='\(name)'"
+      return try location.reopened()
     }
     let putterName = "putter \(UInt64.random(in: 0...(.max)))"
     let (lister, putter) = (try opened("lister"), try opened(putterName))
@@ -44,7 +44,7 @@ import Testing
 
   @Test func `leaves a removal alone that is there already`() async throws {
     let made = try await StoreOnServer()
-    let (item, other) = (try StoreKey("item", in: "svc"), try StoreKey("other", in: "svc"))
+    let (item, other) = (try ItemName("item", in: "svc"), try ItemName("other", in: "svc"))
     let versions = "SELECT min(version) FROM $.item WHERE gone"
     let list: [StoreChange] = [.put(SecretBytes(utf8: "x"), for: item), .remove(other)]
     try await made.store.apply(list)

@@ -5,7 +5,7 @@ import TestSupport
 /// What a stream of changes has reported, collected by a task.
 final class Listener: Sendable {
   private struct State {
-    var told: Set<StoreKey> = []
+    var reported: Set<ItemName> = []
     var resynchronizationCount = 0
     var task: Task<Void, Never>?
   }
@@ -18,7 +18,7 @@ final class Listener: Sendable {
         guard let self else { return }
         self.state.withLock { state in
           switch event {
-          case .changed(let keys): state.told.formUnion(keys)
+          case .changed(let names): state.reported.formUnion(names)
           case .resynchronize: state.resynchronizationCount += 1
           }
         }
@@ -30,8 +30,8 @@ final class Listener: Sendable {
   deinit { state.withLock { $0.task?.cancel() } }
 
   /// The names that were reported.
-  var told: Set<StoreKey> { state.withLock { $0.told } }
-  var count: Int { told.count }
+  var reported: Set<ItemName> { state.withLock { $0.reported } }
+  var count: Int { reported.count }
   /// How often it was reported that anything may have changed.
   var resynchronizationCount: Int { state.withLock { $0.resynchronizationCount } }
 

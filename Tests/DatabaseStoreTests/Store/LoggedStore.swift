@@ -10,10 +10,10 @@ final class LoggedStore: Sendable {
   private let earlierCount = Mutex(0)
 
   init(_ made: StoreOnServer) async throws {
-    var place = made.place
-    place.address += " options='-c log_statement=all'"
-    store = try place.reopened()
-    schema = place.options.schema
+    var location = made.location
+    location.address += " options='-c log_statement=all'"
+    store = try location.reopened()
+    schema = location.options.schema
     _ = try await sent()
   }
 

@@ -8,10 +8,10 @@ import Testing
 
 /// The access to the refreshes of an item, which comes with the item.
 @Suite(.onOwnThread) struct `exclusive access with an item` {
-  private let item: StoreKey
+  private let item: ItemName
 
   init() throws {
-    item = try StoreKey("item", in: "svc")
+    item = try ItemName("item", in: "svc")
   }
 
   /// Returns the text of the item with which a store is given the access.
@@ -75,7 +75,7 @@ import Testing
     let made = try await StoreOnServer()
     let (second, third) = (try made.reopened(), try made.reopened())
     let server = try await DatabaseServer.shared()
-    let schema = made.place.options.schema
+    let schema = made.location.options.schema
     let item = item
     if let text { try await made.store.put(text, for: item) }
     try await made.store.withExclusiveAccess(to: item.refreshLock, timeout: patience) {

@@ -47,14 +47,14 @@ import Testing
     let made = try await StoreOnServer()
     let server = try await DatabaseServer.shared()
     let proxy = try FaultProxy(to: server.port)
-    var place = made.place
-    place.address = server.address(port: proxy.port, "sslmode=disable")
-    place.options.operationTimeout = .seconds(32)
+    var location = made.location
+    location.address = server.address(port: proxy.port, "sslmode=disable")
+    location.options.operationTimeout = .seconds(32)
     var environment = DatabaseEnvironment()
     environment.leaseDuration = .seconds(12)
     let handlerTime = Mutex<Duration?>(nil)
-    let store = try place.reopened(environment: environment)
-    let other = try StoreKey("other", in: StoreNamespace(service: "mail"))
+    let store = try location.reopened(environment: environment)
+    let other = try ItemName("other", in: StoreNamespace(service: "mail"))
     let session = UserSession(
       container: AnySessionContainer(try StoreContainer<Token>(store, service: "mail")),
       storageIdentifier: "token", notificationPoster: nil,

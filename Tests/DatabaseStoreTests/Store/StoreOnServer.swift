@@ -16,8 +16,9 @@ enum Way: String, CaseIterable, Sendable {
   private static let sharedPooler = Task { try await Pooler(of: .shared()) }
 
   /// Returns the address of the server, and the options to reach it.
-  func place(schema: String) async throws -> (address: String, options: SealedDatabaseStore.Options)
-  {
+  func location(schema: String) async throws -> (
+    address: String, options: SealedDatabaseStore.Options
+  ) {
     let server = try await DatabaseServer.shared()
     // Longer than users want it, for busy machines.
     var options = SealedDatabaseStore.Options(schema: schema, operationTimeout: .seconds(60))
@@ -37,7 +38,7 @@ enum Way: String, CaseIterable, Sendable {
 /// A store of a test's own, in a schema of its own.
 struct StoreOnServer {
   /// Where a store is.
-  struct Place: Sendable {
+  struct Location: Sendable {
     let way: Way
     var address: String
     var options: SealedDatabaseStore.Options
@@ -52,7 +53,7 @@ struct StoreOnServer {
     }
   }
 
-  var place: Place
+  var location: Location
   let store: SealedDatabaseStore
 
   init(
@@ -60,11 +61,11 @@ struct StoreOnServer {
     timeout: Duration? = nil, onNotice: (@Sendable (DatabaseNotice) -> Void)? = nil
   ) async throws {
     let schema = "t_" + UUID().uuidString.lowercased().replacing("-", with: "_")
-    var (address, options) = try await way.place(schema: schema)
+    var (address, options) = try await way.location(schema: schema)
     options.onNotice = onNotice
     if let timeout { options.operationTimeout = timeout }
     let key = try RawKey(RawKey.random())
-    place = Place(way: way, address: address, options: options, key: key)
+    location = Location(way: way, address: address, options: options, key: key)
     store = try SealedDatabaseStore.create(
       at: address, key: key, options: options, environment: environment)
   }
@@ -73,13 +74,13 @@ struct StoreOnServer {
   func reopened(
     environment: DatabaseEnvironment = DatabaseEnvironment()
   ) throws -> SealedDatabaseStore {
-    try place.reopened(environment: environment)
+    try location.reopened(environment: environment)
   }
 
   /// Runs a statement on the server, in which `$` stands for the schema.
   @discardableResult
   func ask(_ statement: String) async throws -> String {
-    try await DatabaseServer.shared().ask(statement.replacing("$", with: place.options.schema))
+    try await DatabaseServer.shared().ask(statement.replacing("$", with: location.options.schema))
   }
 }
 
@@ -98,32 +99,32 @@ extension StoreUnderTest {
 
 /// Stores that checks use one after the other, because making one takes long.
 private enum FreeStores {
-  private static let free = Mutex<[StoreOnServer.Place]>([])
+  private static let free = Mutex<[StoreOnServer.Location]>([])
 
-  static func take(_ way: Way) async throws -> StoreOnServer.Place {
-    let found = free.withLock { free -> StoreOnServer.Place? in
+  static func take(_ way: Way) async throws -> StoreOnServer.Location {
+    let found = free.withLock { free -> StoreOnServer.Location? in
       free.firstIndex { $0.way == way }.map { free.remove(at: $0) }
     }
     if let found { return found }
-    return try await StoreOnServer(way).place
+    return try await StoreOnServer(way).location
   }
 
-  static func giveBack(_ place: StoreOnServer.Place) async throws {
+  static func giveBack(_ location: StoreOnServer.Location) async throws {
     let connection = try await DatabaseServer.shared().open()
     for table in ["item", "lease"] {
-      try connection.run("DELETE FROM \(place.options.schema).\(table)", as: .write)
+      try connection.run("DELETE FROM \(location.options.schema).\(table)", as: .write)
     }
-    free.withLock { $0.append(place) }
+    free.withLock { $0.append(location) }
   }
 }
 
 extension SecretStore {
-  func put(_ text: String, for key: StoreKey) async throws {
-    try await put(SecretBytes(utf8: text), for: key)
+  func put(_ text: String, for name: ItemName) async throws {
+    try await put(SecretBytes(utf8: text), for: name)
   }
 
-  func text(for key: StoreKey) async throws -> String? {
-    try await value(for: key).map { String(decoding: $0.copyBytes(), as: UTF8.self) }
+  func text(for name: ItemName) async throws -> String? {
+    try await value(for: name).map { String(decoding: $0.copyBytes(), as: UTF8.self) }
   }
 }
 

@@ -9,10 +9,10 @@ import Testing
 
 /// What a user sees of a store.
 @Suite(.onOwnThread) struct `an item in a database` {
-  private let item: StoreKey
+  private let item: ItemName
 
   init() throws {
-    item = try StoreKey("item", in: "svc")
+    item = try ItemName("item", in: "svc")
   }
 
   @Test func `is read and replaced by another object`() async throws {
@@ -30,13 +30,13 @@ import Testing
     #expect(try await other.text(for: item) == nil)
     #expect(try await !other.contains(item))
     try await other.put("five", for: item)
-    #expect(try await made.store.keys(in: nil) == [item])
+    #expect(try await made.store.names(in: nil) == [item])
     #expect(made.store.identity() == other.identity())
   }
 
   @Test func `is the last of several changes of a list`() async throws {
     let made = try await StoreOnServer()
-    let other = try StoreKey("other", in: "svc")
+    let other = try ItemName("other", in: "svc")
     try await made.store.apply([
       .put(SecretBytes(utf8: "first"), for: item), .remove(other),
       .put(SecretBytes(utf8: "last"), for: item),
@@ -44,7 +44,7 @@ import Testing
     #expect(try await made.store.text(for: item) == "last")
     #expect(try await made.store.text(for: other) == nil)
     // Alone, what is not there leaves no removal behind.
-    let third = try StoreKey("third", in: "svc")
+    let third = try ItemName("third", in: "svc")
     try await made.store.apply([.put(SecretBytes(utf8: "x"), for: third), .remove(third)])
     #expect(try await made.ask("SELECT count(*) FROM $.item") == "2")
   }
@@ -53,12 +53,12 @@ import Testing
     async throws
   {
     let made = try await StoreOnServer()
-    let keys = try ["a", "b", "c"].map { try StoreKey($0, in: "svc") }
+    let names = try ["a", "b", "c"].map { try ItemName($0, in: "svc") }
     let stores = [made.store, try made.reopened()]
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
         group.addTask {
-          let order = number.isMultiple(of: 2) ? keys : keys.reversed()
+          let order = number.isMultiple(of: 2) ? names : names.reversed()
           for round in 0..<10 {
             let value = SecretBytes(utf8: "\(number) \(round)")
             try await stores[number % 2].apply(order.map { .put(value, for: $0) })
@@ -68,7 +68,7 @@ import Testing
       try await group.waitForAll()
     }
     var values: Set<String?> = []
-    for key in keys { values.insert(try await made.store.text(for: key)) }
+    for name in names { values.insert(try await made.store.text(for: name)) }
     #expect(values.count == 1)
     let versions = try await made.ask("SELECT DISTINCT max(version) - min(version) FROM $.item")
     #expect(versions == "0")
@@ -131,7 +131,7 @@ import Testing
 @Suite(.onOwnThread) struct `a schema` {
   @Test func `is not made twice, and not opened where there is no store`() async throws {
     let made = try await StoreOnServer()
-    let (address, options, key) = (made.place.address, made.place.options, made.place.key)
+    let (address, options, key) = (made.location.address, made.location.options, made.location.key)
     let second = #expect(throws: StoreError.self) {
       try SealedDatabaseStore.create(at: address, key: key, options: options)
     }
@@ -154,14 +154,14 @@ import Testing
       _ = notices.withLock { $0.insert(notice) }
     }
     #expect(notices.withLock { $0 }.contains(.notReplicated))
-    let item = try StoreKey("item", in: "svc")
-    var place = made.place
-    place.address = try await DatabaseServer.shared().address(user: "app")
-    place.options.password = { SecretBytes(utf8: DatabaseServer.password) }
-    let refused = #expect(throws: StoreError.self) { try place.reopened() }
+    let item = try ItemName("item", in: "svc")
+    var location = made.location
+    location.address = try await DatabaseServer.shared().address(user: "app")
+    location.options.password = { SecretBytes(utf8: DatabaseServer.password) }
+    let refused = #expect(throws: StoreError.self) { try location.reopened() }
     #expect(refused?.code == .accessDenied)
     try await made.ask("GRANT $_application TO app")
-    let store = try place.reopened()
+    let store = try location.reopened()
     let changes = store.changes()
     try await store.withExclusiveAccess(to: item, timeout: patience) {
       try await store.put("value", for: item)
@@ -176,7 +176,7 @@ import Testing
     let address = try await DatabaseServer.shared().socketAddress()
     let key = try RawKey(RawKey.random())
     let store = try SealedDatabaseStore.create(at: address, key: key, options: options)
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     try await store.put("value", for: item)
     #expect(try await store.text(for: item) == "value")
     options.schema = String(repeating: "x", count: 52)

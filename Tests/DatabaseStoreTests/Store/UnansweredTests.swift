@@ -25,19 +25,19 @@ import Testing
     let made: StoreOnServer
     let proxy: FaultProxy
     let store: SealedDatabaseStore
-    let items: [StoreKey]
+    let items: [ItemName]
     let observer: DatabaseConnection
 
     init(itemCount: Int = 2, timeout: Duration = .seconds(60)) async throws {
       made = try await StoreOnServer()
       let server = try await DatabaseServer.shared()
       proxy = try FaultProxy(to: server.port)
-      var place = made.place
-      place.address = server.address(port: proxy.port, "sslmode=disable")
-      place.options.operationTimeout = timeout
-      store = try place.reopened()
+      var location = made.location
+      location.address = server.address(port: proxy.port, "sslmode=disable")
+      location.options.operationTimeout = timeout
+      store = try location.reopened()
       observer = try server.open()
-      items = try (0..<itemCount).map { try StoreKey("\($0)", in: "svc") }
+      items = try (0..<itemCount).map { try ItemName("\($0)", in: "svc") }
     }
 
     func put(_ text: String) throws(StoreError) {
@@ -46,7 +46,7 @@ import Testing
 
     /// How often the items were changed; `nil` when one was changed more often than another.
     func changeCount() throws -> Int64? {
-      let schema = made.place.options.schema
+      let schema = made.location.options.schema
       let answer = try observer.run(
         """
         SELECT DISTINCT version - (SELECT min(version) FROM \(schema).before) FROM \(schema).item
@@ -96,7 +96,7 @@ import Testing
     let line = try await Line(timeout: .seconds(10))
     try line.put("first")
     // Holds the rows, so that the change is under way for longer than it may take.
-    let schema = line.made.place.options.schema
+    let schema = line.made.location.options.schema
     let holder = try await DatabaseServer.shared().open()
     let holding = try await holder.hold("SELECT FROM \(schema).item FOR UPDATE", line.observer)
     let error = #expect(throws: StoreError.self) { try line.put("second") }
@@ -131,11 +131,11 @@ import Testing
     let store = line.store
     let longest = try await withThrowingTaskGroup(of: Duration.self) { group in
       for number in 0..<400 {
-        let key = try StoreKey("\(number)", in: line.items[0].namespace)
+        let name = try ItemName("\(number)", in: line.items[0].namespace)
         group.addTask {
           let begin = ContinuousClock.now
           await #expect(throws: StoreError.self) {
-            try await store.withExclusiveAccess(to: key, timeout: .seconds(1)) {
+            try await store.withExclusiveAccess(to: name, timeout: .seconds(1)) {
               await Task.yield()
             }
           }
@@ -151,13 +151,13 @@ import Testing
   @Test func `reaches another server in its time when the first one is silent`() async throws {
     let line = try await Line()
     let server = try await DatabaseServer.shared()
-    var place = line.made.place
-    place.address =
+    var location = line.made.location
+    location.address =
       "host=127.0.0.1,127.0.0.1 port=\(line.proxy.port),\(server.port) "
       + "user=postgres dbname=postgres sslmode=disable connect_timeout=24"
     // Connecting to the first server once more would take all that is left of this.
-    place.options.operationTimeout = .seconds(24)
-    let store = try place.reopened()
+    location.options.operationTimeout = .seconds(24)
+    let store = try location.reopened()
     try await store.put("first", for: line.items[1])
     line.proxy.isSilent = true
     #expect(try await store.text(for: line.items[1]) == "first")

@@ -17,7 +17,7 @@ import Testing
   /// The columns of a row as a server returns them.
   struct Row: Sendable {
     var namespace: [UInt8] = []
-    var place: Int16 = 0
+    var shard: Int16 = 0
     var tag: [UInt8] = []
     var version: Int64 = 0
     var epoch: Int32 = 0
@@ -30,7 +30,7 @@ import Testing
     /// The row, sealed; `nil` when no writer makes such columns.
     var sealed: SealedRow? {
       RowFields(
-        namespace: namespace, place: place, tag: tag, version: version, epoch: epoch,
+        namespace: namespace, shard: shard, tag: tag, version: version, epoch: epoch,
         isGone: isGone, write: write
       ).map { SealedRow(fields: $0, nonce: nonce, name: name, value: value) }
     }
@@ -72,12 +72,12 @@ import Testing
 
   private static func row(_ line: String, _ rest: inout ArraySlice<Substring>) throws -> Row {
     let words = line.split(separator: " ")
-    guard words.count == 9, words[0] == "row:", let place = Int16(words[2]),
+    guard words.count == 9, words[0] == "row:", let shard = Int16(words[2]),
       let version = Int64(words[4]), let epoch = Int32(words[5])
     else { throw VectorHead.ParsingError(line: line) }
     var row = Row()
     row.namespace = try column(words[1])
-    row.place = place
+    row.shard = shard
     row.tag = try column(words[3])
     row.version = version
     row.epoch = epoch

@@ -34,8 +34,8 @@ struct SealedDatabase {
   }
 
   /// Seals a row as a change of its own.
-  func row(_ value: String?, for key: StoreKey, version: Int64 = 1) throws -> SealedRow {
-    try sealer().seal(value.map { SecretBytes(utf8: $0) }, for: key, version: version)
+  func row(_ value: String?, for name: ItemName, version: Int64 = 1) throws -> SealedRow {
+    try sealer().seal(value.map { SecretBytes(utf8: $0) }, for: name, version: version)
   }
 
   /// Opens the header again with the raw key.
@@ -46,14 +46,14 @@ struct SealedDatabase {
 
 extension RowOpener {
   /// Opens the value as text; `nil` when the row is a removal.
-  func text(of row: SealedRow, for key: StoreKey) throws(StoreError) -> String? {
-    try value(of: row, for: key).map { String(decoding: $0.copyBytes(), as: UTF8.self) }
+  func text(of row: SealedRow, for name: ItemName) throws(StoreError) -> String? {
+    try value(of: row, for: name).map { String(decoding: $0.copyBytes(), as: UTF8.self) }
   }
 
   /// Opens the name.
-  func key(of row: SealedRow) throws(StoreError) -> StoreKey {
-    var reader = CanonicalKeyReader()
-    return try key(of: row, by: &reader)
+  func name(of row: SealedRow) throws(StoreError) -> ItemName {
+    var reader = CanonicalNameReader()
+    return try name(of: row, by: &reader)
   }
 }
 
@@ -69,8 +69,8 @@ func code(_ body: () throws -> Void) throws -> StoreError.Code? {
 
 func name(
   _ identifier: String, service: String = "svc", group: String? = nil, install: String? = nil
-) throws -> StoreKey {
-  try StoreKey(
+) throws -> ItemName {
+  try ItemName(
     identifier,
     in: StoreNamespace(
       service: service, accessGroup: group, install: install.map(InstallIdentifier.init(rawValue:)))

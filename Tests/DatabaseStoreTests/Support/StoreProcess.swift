@@ -14,22 +14,23 @@ final class StoreProcess: Sendable {
   ///
   /// - Parameters:
   ///   - command: The name of the command.
-  ///   - place: Where the store is.
+  ///   - location: Where the store is.
   ///   - key: A key file that opens it.
   ///   - arguments: What the command needs besides.
   /// - Throws: When it cannot be started.
   init(
-    _ command: String, _ place: StoreOnServer.Place, _ key: KeyFile, _ arguments: String...
+    _ command: String, _ location: StoreOnServer.Location, _ key: KeyFile, _ arguments: String...
   ) throws {
     directory = try TemporaryDirectory()
     input = try ClosedPipe()
     let path = directory["output"]
     _ = FileManager.default.createFile(atPath: path, contents: nil)
     let output = try FileHandle(forWritingTo: URL(filePath: path))
-    let timeout = Int(place.options.operationTimeout / .milliseconds(1))
+    let timeout = Int(location.options.operationTimeout / .milliseconds(1))
     child = try Child(
       BuildDirectory.program("DatabaseWorker"),
-      [command, place.address, place.options.schema, key.path, "\(timeout)", "30000"] + arguments,
+      [command, location.address, location.options.schema, key.path, "\(timeout)", "30000"]
+        + arguments,
       environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
       input: input.reader.fileDescriptor, output: output.fileDescriptor)
     try input.reader.close()
@@ -95,7 +96,7 @@ extension StoreOnServer {
     for start in stride(from: 0, to: count, by: 1000) {
       try store.apply(
         (start..<min(count, start + 1000)).map {
-          try .put(SecretBytes(utf8: "value \($0)"), for: StoreKey("\($0)", in: "svc"))
+          try .put(SecretBytes(utf8: "value \($0)"), for: ItemName("\($0)", in: "svc"))
         })
     }
   }

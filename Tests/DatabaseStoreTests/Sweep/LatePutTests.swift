@@ -41,7 +41,7 @@ import Testing
     options.preparesStatements = false
     let late = try SealedDatabaseStore.open(
       server.socketAddress(), key: key, options: options, environment: environment)
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
 
     let holding = try await server.open().hold("SELECT session_tools.locked()", server.open())
     let outcome = try code { try late.apply([.put(SecretBytes(utf8: "late"), for: item)]) }
@@ -61,14 +61,14 @@ import Testing
   @Test func `does not bring back a name after ten minutes`() async throws {
     let made = try await put(afterMinutes: 11)
     #expect(try await made.ask("SELECT count(*) FROM $.item") == "0")
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     try await made.store.put("new", for: item)
     #expect(try await made.store.text(for: item) == "new")
   }
 
   @Test func `is made before, and has a lower version than what comes after it`() async throws {
     let made = try await put(afterMinutes: 9)
-    let item = try StoreKey("item", in: "svc")
+    let item = try ItemName("item", in: "svc")
     #expect(try await made.store.text(for: item) == "late")
     let version = try #require(Int64(try await made.ask("SELECT version FROM $.item")))
     try await made.store.remove(item)

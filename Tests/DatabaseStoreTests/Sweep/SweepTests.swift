@@ -9,10 +9,10 @@ import Testing
 
 /// Deleting the rows of items that were removed.
 @Suite(.onOwnThread) struct `a sweep` {
-  private let item: StoreKey
+  private let item: ItemName
 
   init() throws {
-    item = try StoreKey("item", in: "svc")
+    item = try ItemName("item", in: "svc")
   }
 
   /// An environment in which removals may be swept as soon as a sweep has noted the time.
@@ -29,18 +29,18 @@ import Testing
   @Test func `deletes removals after an hour, and nothing else`() async throws {
     let made = try await StoreOnServer(environment: .sweptByTest)
     try made.fill(4)
-    for number in 0..<2 { try await made.store.remove(StoreKey("\(number)", in: "svc")) }
+    for number in 0..<2 { try await made.store.remove(ItemName("\(number)", in: "svc")) }
     #expect(try await made.sweep() == 0)
     try await made.ask("UPDATE $.horizon SET at = at - interval '59 minutes'")
     #expect(try made.store.sweep() == 0)
     try await made.ask("UPDATE $.horizon SET at = at - interval '1 minute 1 second'")
     // Removed after the time was noted.
-    try await made.store.remove(StoreKey("2", in: "svc"))
+    try await made.store.remove(ItemName("2", in: "svc"))
     #expect(try await made.sweep() == 2)
     #expect(try await rowCount(made) == "2")
-    #expect(try await made.store.text(for: StoreKey("3", in: "svc")) == "value 3")
-    #expect(try await made.store.text(for: StoreKey("0", in: "svc")) == nil)
-    #expect(try await made.store.text(for: StoreKey("2", in: "svc")) == nil)
+    #expect(try await made.store.text(for: ItemName("3", in: "svc")) == "value 3")
+    #expect(try await made.store.text(for: ItemName("0", in: "svc")) == nil)
+    #expect(try await made.store.text(for: ItemName("2", in: "svc")) == nil)
     // Of the notes that are older than an hour, only the newest is needed.
     #expect(
       try await made.ask(
@@ -51,8 +51,8 @@ import Testing
     let made = try await StoreOnServer(environment: Self.hasty)
     try made.fill(2100)
     for start in stride(from: 0, to: 2100, by: 700) {
-      let keys = try (start..<start + 700).map { try StoreKey("\($0)", in: "svc") }
-      try await made.store.apply(keys.map { .remove($0) })
+      let names = try (start..<start + 700).map { try ItemName("\($0)", in: "svc") }
+      try await made.store.apply(names.map { .remove($0) })
     }
     #expect(try await made.sweep() == 2100)
     #expect(try await rowCount(made) == "0")
@@ -85,7 +85,7 @@ import Testing
         """) == "0"
     }
     let third = try made.reopened(environment: environment)
-    try await third.put("z", for: StoreKey("other", in: "svc"))
+    try await third.put("z", for: ItemName("other", in: "svc"))
     try await wait(until: "the removal is deleted") { try await rowCount(made) == "1" }
   }
 
@@ -151,10 +151,10 @@ import Testing
   @Test func `makes change streams that had not come so far read everything again`() async throws {
     let made = try await StoreOnServer(environment: Self.hasty)
     try await made.store.put("x", for: item)
-    var place = made.place
-    let name = "listener_\(made.place.options.schema)"
-    place.address += " application_name=\(name)"
-    let listening = try place.reopened()
+    var location = made.location
+    let name = "listener_\(made.location.options.schema)"
+    location.address += " application_name=\(name)"
+    let listening = try location.reopened()
     let changes = listening.changes()
     var events = changes.makeAsyncIterator()
     #expect(await events.next() == .resynchronize)

@@ -13,7 +13,7 @@ import Testing
     _ service: FingerprintService, _ prompt: ScriptedPrompt = ScriptedPrompt(), tries: Int = 3
   ) -> FingerprintAuthenticator {
     FingerprintAuthenticator(
-      largestTryCount: tries, busAddress: service.bus.address, prompt: prompt)
+      maximumAttemptCount: tries, busAddress: service.bus.address, prompt: prompt)
   }
 
   /// Authenticates, and puts fingers on the reader, each after the message about the one before.
@@ -24,7 +24,7 @@ import Testing
     async let outcome = Evaluation.of(authenticator(service, prompt, tries: tries))
     for (number, command) in commands.enumerated() {
       try await wait(until: "message \(number + 1)") { prompt.messages.count > before + number }
-      try await service.tell(command)
+      try await service.send(command)
     }
     return await outcome
   }
@@ -79,8 +79,8 @@ import Testing
     let prompt = ScriptedPrompt()
     async let first = Evaluation.of(authenticator(service, prompt))
     try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
-    try await service.tell("SET_SCAN_TYPE press")
-    try await service.tell("SCAN thumb")
+    try await service.send("SET_SCAN_TYPE press")
+    try await service.send("SCAN thumb")
     #expect(await first == .authenticated(.fingerprint))
     let second = try await outcome(service, prompt, "SCAN thumb")
     #expect(second == .authenticated(.fingerprint))
@@ -140,7 +140,7 @@ import Testing
     try await wait(until: "the reader waits") { !prompt.messages.isEmpty }
     #expect(
       await Evaluation.of(authenticator(service)).code == .busy)
-    try await service.tell("SCAN thumb")
+    try await service.send("SCAN thumb")
     #expect(await first == .authenticated(.fingerprint))
   }
 

@@ -33,7 +33,7 @@ import Testing
     var lines: [String] = []
     while let line = try await worker.line() {
       lines.append(line)
-      if line.hasPrefix("hint"), lines.count == 1 { try await fingerprints.tell("SCAN \(finger)") }
+      if line.hasPrefix("hint"), lines.count == 1 { try await fingerprints.send("SCAN \(finger)") }
       if line.hasPrefix("question") { try worker.send("=right") }
       if line.hasPrefix("authenticated") || line.hasPrefix("error") { break }
     }

@@ -40,7 +40,7 @@ final class FingerprintService: Sendable {
   /// Sends a command to the reader, such as `SCAN thumb`, `RETRY 1` or `UNPLUG`.
   ///
   /// Waits until the reader is in use, because it takes no commands otherwise.
-  func tell(_ command: String) async throws {
+  func send(_ command: String) async throws {
     try await wait(until: "the reader takes \(command)") { [socket] in
       try await onThread { try LocalSocket.send(command, to: socket) }
     }
@@ -66,13 +66,13 @@ final class FingerprintService: Sendable {
     defer { withExtendedLifetime(subscription) {} }
     try await call("Claim", [.string("")])
     try await call("EnrollStart", [.string("right-thumb")])
-    try await tell("SCAN \(finger)")
+    try await send("SCAN \(finger)")
     for await (status, isDone) in states {
       if isDone {
         guard status == "enroll-completed" else { throw NeverHappened(what: status) }
         break
       }
-      try await tell("SCAN \(finger)")
+      try await send("SCAN \(finger)")
     }
     try await call("EnrollStop", [])
     try await call("Release", [])

@@ -96,13 +96,13 @@ struct CrashCheck: Sendable {
     if verdict.droppedByteCount > 0 {
       expected.insert(.unfinishedWriteDropped(byteCount: verdict.droppedByteCount))
     }
-    let told = notices.filter { notice in
+    let reported = notices.filter { notice in
       switch notice {
       case .interruptedChangeFinished, .unfinishedWriteDropped: true
       default: false
       }
     }
-    return Set(told) == expected ? nil : "notices are \(told) instead of \(expected)"
+    return Set(reported) == expected ? nil : "notices are \(reported) instead of \(expected)"
   }
 
   /// Writes to the store after the crash.

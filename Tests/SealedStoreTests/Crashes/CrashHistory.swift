@@ -77,7 +77,7 @@ struct CrashHistory: Sendable {
       } catch let error as StoreError
         where [StoreError.outcomeUnknown, StoreError.io].contains(error.code)
       {
-        // A sync failed, for this client's change or while it settled another client's.
+        // A sync failed, for this client's change or while it recovered another client's.
         continue
       }
     }

@@ -173,11 +173,11 @@ extension CrashJudge {
     let found = FoundStore(
       journal: number, mark: marks.lastIndex { $0 == content["mark"] }, header: .opens(key: 0),
       standings: standings)
-    guard case .state(let settlement) = CommitOracle(life).answer(for: found) else { return nil }
-    let end = settlement.end.map { changes[$0].end } ?? Self.headByteCount
+    guard case .state(let recovery) = CommitOracle(life).answer(for: found) else { return nil }
+    let end = recovery.end.map { changes[$0].end } ?? Self.headByteCount
     let behind = min(end, bytes.count)..<bytes.count
     return Verdict(
-      items: states[settlement.state], isFinished: settlement.marked != settlement.end,
+      items: states[recovery.state], isFinished: recovery.marked != recovery.end,
       droppedByteCount: journal.startOfTrailingZeros(in: behind) - behind.lowerBound)
   }
 

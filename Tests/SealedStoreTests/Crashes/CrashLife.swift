@@ -34,7 +34,7 @@ struct CrashLife: Sendable {
   ///
   /// - Parameters:
   ///   - scenario: The scenario.
-  ///   - isWatched: Whether other processes read the store after each step, and settle the remains
+  ///   - isWatched: Whether other processes read the store after each step, and recover the remains
   ///     of a process that died; otherwise the next writer does that.
   /// - Throws: Any error that the scenario throws.
   init(of scenario: CrashScenario, isWatched: Bool) throws {
@@ -171,7 +171,7 @@ struct CrashLife: Sendable {
 
   /// Returns the current contents of a store, as the next process would find them.
   ///
-  /// Reads a copy, because opening a store may settle the changes behind its mark.
+  /// Reads a copy, because opening a store may recover the changes behind its mark.
   static func moment(of world: CrashWorld) throws -> Moment {
     let content = try world.content()
     var keys: Set<String> = []

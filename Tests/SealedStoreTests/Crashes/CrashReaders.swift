@@ -11,7 +11,7 @@ final class CrashReaders: @unchecked Sendable {
   private let keys: [RawKey]
   private let open: (RawKey) throws -> SealedFileStore
   private var standing: SealedFileStore?
-  private var isLooking = false
+  private var isInspecting = false
   /// The items of all reads in order; the recorder has their moments.
   private(set) var reads: [[String: String]] = []
   /// The errors of reads that failed.
@@ -22,7 +22,7 @@ final class CrashReaders: @unchecked Sendable {
   /// - Parameters:
   ///   - recorder: The file system with the store, which also records the reads.
   ///   - keys: The keys that may open the store.
-  ///   - random: The source of randomness for changes that a reader settles.
+  ///   - random: The source of randomness for changes that a reader recovers.
   init(_ recorder: RecordingFileSystem, keys: [RawKey], random: SeededRandom) {
     self.recorder = recorder
     self.keys = keys
@@ -35,11 +35,11 @@ final class CrashReaders: @unchecked Sendable {
     }
   }
 
-  /// Reads everything, unless a reader that settles changes made the step.
-  func look() {
-    guard !isLooking else { return }
-    isLooking = true
-    defer { isLooking = false }
+  /// Reads everything, unless a reader that recovers changes made the step.
+  func inspect() {
+    guard !isInspecting else { return }
+    isInspecting = true
+    defer { isInspecting = false }
     if standing == nil { standing = opened() }
     if let standing { read(standing) }
     if let another = opened() { read(another) }

@@ -64,7 +64,7 @@ struct CrashReplay {
           return next > points.count ? nil : next - 1
         })
       {
-        try look(at: points[position], position, progress)
+        try inspect(at: points[position], position, progress)
       }
     }
     if threadCount > 1 {
@@ -78,7 +78,7 @@ struct CrashReplay {
       problems: result.problems)
   }
 
-  private func look(
+  private func inspect(
     at point: CrashLife.Point, _ position: Int, _ progress: Locked<Progress>
   ) throws {
     let check = CrashCheck(life: life)

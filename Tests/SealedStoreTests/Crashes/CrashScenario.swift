@@ -31,7 +31,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
   /// The scenarios in which processes die, disks are full, or calls fail.
   static let disturbed =
     [
-      unfinishedWrite, unconfirmedChange, unfinishedSettling, unfinishedCompaction,
+      unfinishedWrite, unconfirmedChange, unfinishedRecovery, unfinishedCompaction,
       unfinishedRotation, fullDisk, readingOnFullDisk, failingJournal, failingMark,
       failingRewriting, failingDirectory, unwritableMark, repairAfterFailedSync, unwritableCopy,
     ].map { scenario in
@@ -86,8 +86,8 @@ struct CrashScenario: Sendable, CustomStringConvertible {
         {
           try $0.store().apply(
             (0..<40).map { number in
-              let key = try name(number == 0 ? "a" : "item \(number - 1)")
-              return number % 2 == 0 ? .put(secret("new \(number)"), for: key) : .remove(key)
+              let name = try name(number == 0 ? "a" : "item \(number - 1)")
+              return number % 2 == 0 ? .put(secret("new \(number)"), for: name) : .remove(name)
             })
         },
         {
@@ -224,9 +224,9 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       { try $0.store().rotate() },
     ])
 
-  /// Processes that die while they settle the remains of others.
-  static let unfinishedSettling = CrashScenario(
-    description: "unfinished settling", preparation: filling,
+  /// Processes that die while they recover the remains of others.
+  static let unfinishedRecovery = CrashScenario(
+    description: "unfinished recovery", preparation: filling,
     operations: [
       { try $0.dying(at: call(.synchronizeData)) { try $0.put(long(2500), as: "a") } },
       { try $0.dyingToOpen(at: call(.synchronizeData)) },
@@ -340,7 +340,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
           try $0.put(long(3000), as: "b")
         }
       },
-      // The sync of settling fails.
+      // The sync of recovery fails.
       { try $0.failingToOpen(of: "journal", with: StoreError.io) },
       { try $0.store().put("4", as: "c") },
       { try $0.dying(at: shortWrite(1700)) { try $0.put(long(2500), as: "b") } },

@@ -85,11 +85,11 @@ final class CrashWorld {
     hasAnswered = true
     recorder.begin(number)
     let readers = readers
-    if watched { recorder.setOnStep { readers.look() } }
+    if watched { recorder.setOnStep { readers.inspect() } }
     try operation(self)
     recorder.setOnStep(nil)
     if hasAnswered { recorder.confirm(number) }
-    if watched { readers.look() }
+    if watched { readers.inspect() }
   }
 
   func create() throws {

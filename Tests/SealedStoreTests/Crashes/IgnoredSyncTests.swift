@@ -19,7 +19,7 @@ import Testing
     // Until the new journal has its name, a store without its mark stays damaged and is repaired
     // again.
     "directory after renaming replacement to mark",
-    // Settling makes the journal's name durable, as the process that wrote behind its mark did.
+    // Recovery makes the journal's name durable, as the process that wrote behind its mark did.
     "directory after writing journal", "directory after writing journal again",
     "directory after writing journal where it was cut",
     // The last byte of the part that is cut off was never written, and the chain distinguishes its
@@ -31,24 +31,24 @@ import Testing
   @Test func `a crash loses something wherever a sync is ignored, except for a few known syncs`()
     throws
   {
-    var noticed: Set<String> = []
+    var detected: Set<String> = []
     var tries: [String: Int] = [:]
     // An omitted sync has an effect more often in disturbed scenarios.
     for scenario in CrashScenario.all.reversed() {
       for isWatched in scenario.isDisturbed ? [false, true] : [true] {
         let life = try CrashLife(of: scenario, isWatched: isWatched)
         for (position, sort) in Self.sorts(in: life).sorted(by: { $0.key < $1.key })
-        where !noticed.contains(sort) && tries[sort, default: 0] < Self.mostTries(of: sort) {
+        where !detected.contains(sort) && tries[sort, default: 0] < Self.mostTries(of: sort) {
           tries[sort, default: 0] += 1
           let broken = CrashLife(life) { place, _ in place == position }
           var replay = CrashReplay(life: broken, limits: Self.limits, mostProblems: 1)
           replay.firstPoint = position
-          if try replay.run().problems != [] { noticed.insert(sort) }
+          if try replay.run().problems != [] { detected.insert(sort) }
         }
       }
     }
-    #expect(Set(tries.keys).subtracting(noticed) == Self.needless)
-    #expect(noticed.count == 19, "\(noticed.sorted())")
+    #expect(Set(tries.keys).subtracting(detected) == Self.needless)
+    #expect(detected.count == 19, "\(detected.sorted())")
   }
 
   private static func mostTries(of sort: String) -> Int {

@@ -181,7 +181,7 @@ import Testing
     #expect(try scratch.names().filter { !$0.hasPrefix("damaged-") } == storeFiles)
   }
 
-  /// The syncs before the change belong to settling, a new journal's name, and equal headers.
+  /// The syncs before the change belong to recovery, a new journal's name, and equal headers.
   @Test(arguments: [("journal", 1), ("store", 1), ("store", 2)])
   func `a sync that fails before a change gives a definite error`(
     name suffix: String, number: Int
@@ -191,7 +191,7 @@ import Testing
     let disk = FaultyFileSystem()
     let writer = try scratch.open(StoreEnvironment(fileSystem: disk))
     let mark = try scratch.bytes(of: "mark")
-    try store.put("settled", as: "other")
+    try store.put("recovered", as: "other")
     try scratch.overwrite("mark", with: mark)
     try scratch.flip("header.copy", at: 40)
     let count = Locked(0)
@@ -208,10 +208,10 @@ import Testing
     #expect(failure.code == .io)
     #expect(failure.errno == EIO)
     #expect(count.value == number)
-    #expect(try scratch.open().texts() == ["item": "old", "other": "settled"])
+    #expect(try scratch.open().texts() == ["item": "old", "other": "recovered"])
     disk.setRule(nil)
     try writer.put("newer", as: "item")
-    #expect(try scratch.open().texts() == ["item": "newer", "other": "settled"])
+    #expect(try scratch.open().texts() == ["item": "newer", "other": "recovered"])
     #expect(try writer.verify().findings == [])
     // The change's own sync fails in the same way.
     disk.setRule { $0.kind == .synchronizeData ? .fail(EIO) : nil }

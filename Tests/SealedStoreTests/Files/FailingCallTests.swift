@@ -84,8 +84,8 @@ import Testing
     expected.put("2", as: "fresh", removal)
     try tried {
       let (value, isThere) = (try store.text("kept"), try store.contains(name("kept")))
-      let keys = try store.keys(in: nil)
-      #expect(value == "old" && isThere && keys.contains { $0.identifier == "kept" })
+      let names = try store.names(in: nil)
+      #expect(value == "old" && isThere && names.contains { $0.identifier == "kept" })
     }
     let slot = try tried { try store.addSlot(second) }
     if slot == nil { expected.slotCounts = [2] }

@@ -101,7 +101,7 @@ import Testing
     #expect(try files() == before)
     guard script == Self.readOnly else { return }
 
-    // The changes that the reader counted stay when a writer settles them.
+    // The changes that the reader counted stay when a writer recovers them.
     let writer = try scratch.open()
     #expect(try files() != before)
     #expect(try answer(of: reader) == "b=4 c=3, sound, accessDenied")
@@ -232,11 +232,11 @@ import Testing
     // The same must hold for changes behind the mark.
     try makeUnmarked { try $0.put("5", as: "e") }
     try putBehind(Self.end(ofRecords: 4), [UInt8](repeating: 0xA1, count: 700))
-    let unsettled = try files()
+    let unrecovered = try files()
     let reader = try scratch.open(StoreEnvironment(fileSystem: disk))
     #expect(try reader.texts() == ["a": "1", "b": "2", "d": "4", "e": "5"])
     #expect(try code { try reader.put("3", as: "c") } == StoreError.accessDenied)
-    #expect(try files() == unsettled)
+    #expect(try files() == unrecovered)
     // Once writing is allowed again, the store does not need to be reopened.
     disk.setRule(nil)
     try reader.put("6", as: "e")
@@ -397,7 +397,7 @@ import Testing
     #expect(
       lines == [
         "writes: \(items), sound, outcomeUnknown",
-        // Settling fails; the error depends on the kernel.
+        // Recovery fails; the error depends on the kernel.
         lines.contains("opens again: io") ? "opens again: io" : "opens again: noSpace",
         "reads: \(items), sound, accessDenied",
         "reads again: \(items), sound, accessDenied",

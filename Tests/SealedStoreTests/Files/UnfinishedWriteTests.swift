@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  /// Writes the mark of the last change, taken from a copy of the store that settled it.
+  /// Writes the mark of the last change, taken from a copy of the store that recovered it.
   private static func confirmLastChange(of scratch: Scratch, after mark: [UInt8]) throws {
     let copy = try Scratch()
     try RecordedDisk.write(RecordedDisk.read(scratch.path), to: copy.path)
@@ -195,7 +195,8 @@ import Testing
     #expect(try reader.text("item") == "after")
   }
 
-  @Test func `settling that fails marks nothing, and the next opening settles the change`() throws {
+  @Test func `recovery that fails marks nothing, and the next opening recovers the change`() throws
+  {
     let (journal, _) = try makeUnmarked { try store.put("after", as: "item") }
     let mark = try scratch.bytes(of: "mark")
     for (kind, expected) in [

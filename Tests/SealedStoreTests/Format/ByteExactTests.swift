@@ -57,8 +57,8 @@ import Testing
     }
   }
 
-  private func key(_ identifier: String, group: String? = nil) throws -> StoreKey {
-    try StoreKey(identifier, in: StoreNamespace(service: "svc", accessGroup: group))
+  private func name(_ identifier: String, group: String? = nil) throws -> ItemName {
+    try ItemName(identifier, in: StoreNamespace(service: "svc", accessGroup: group))
   }
 
   @Test func `an empty store is the same, byte for byte`() throws {
@@ -67,28 +67,28 @@ import Testing
 
   @Test func `four changes are the same, byte for byte`() throws {
     try write("ok_four", seed: "four", recordCount: 4) { store in
-      try store.put(secret("value of alpha"), for: key("alpha"))
-      try store.put(secret("value of beta"), for: key("beta"))
-      try store.put(secret("value of gamma"), for: key("gamma", group: "grp"))
-      try store.put(secret("value of delta"), for: key("delta"))
+      try store.put(secret("value of alpha"), for: name("alpha"))
+      try store.put(secret("value of beta"), for: name("beta"))
+      try store.put(secret("value of gamma"), for: name("gamma", group: "grp"))
+      try store.put(secret("value of delta"), for: name("delta"))
     }
   }
 
   @Test func `a list of puts and a removal is the same, byte for byte`() throws {
     try write("ok_change_of_four", seed: "multi", recordCount: 5) { store in
-      try store.put(secret("before"), for: key("delta"))
+      try store.put(secret("before"), for: name("delta"))
       try store.apply([
-        .put(secret("1"), for: key("alpha")), .put(secret("2"), for: key("beta")),
-        .remove(key("delta")), .put(secret("3"), for: key("gamma", group: "grp")),
+        .put(secret("1"), for: name("alpha")), .put(secret("2"), for: name("beta")),
+        .remove(name("delta")), .put(secret("3"), for: name("gamma", group: "grp")),
       ])
     }
   }
 
   @Test func `an item put, removed and put again is the same, byte for byte`() throws {
     try write("ok_removed_put_again", seed: "removed again", recordCount: 3) { store in
-      try store.put(secret("old"), for: key("alpha"))
-      try store.remove(key("alpha"))
-      try store.put(secret("back"), for: key("alpha"))
+      try store.put(secret("old"), for: name("alpha"))
+      try store.remove(name("alpha"))
+      try store.put(secret("back"), for: name("alpha"))
     }
   }
 
@@ -97,13 +97,13 @@ import Testing
       59, 60, 61, 68, 69, 123, 124, 125, 140, 141, 251, 252, 253, 4092, 4093, 65532, 65533,
     ])
   func `padding is the same for every length`(length: Int) throws {
-    let key = try key("alpha")
+    let name = try name("alpha")
     var block = [UInt8](repeating: 0, count: 64)
     let text = Array("long".utf8)
     _ = unsafe crypto_generichash(&block, 64, text, 4, nil, 0)
     let value = (0..<length).map { block[$0 % 64] }
     try write("ok_size_\(length)", seed: "size \(length)", recordCount: 1) { store in
-      try store.put(SecretBytes(value), for: key)
+      try store.put(SecretBytes(value), for: name)
     }
   }
 }

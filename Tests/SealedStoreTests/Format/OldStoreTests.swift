@@ -41,16 +41,16 @@ struct OldStore: Sendable, CustomTestStringConvertible {
     }
   }
 
-  var items: [StoreKey: [UInt8]] {
+  var items: [ItemName: [UInt8]] {
     Dictionary(
       uniqueKeysWithValues: text.items.map { item in
-        guard case .bytes(let bytes) = item.value else { return (item.key, []) }
-        return (item.key, bytes)
+        guard case .bytes(let bytes) = item.value else { return (item.name, []) }
+        return (item.name, bytes)
       })
   }
 
-  /// Whether there are bytes behind its mark that opening settles.
-  var isSettledByOpening: Bool {
+  /// Whether there are bytes behind its mark that opening recovers.
+  var isRecoveredByOpening: Bool {
     text.name.hasPrefix("unfinished") || text.name == "unmarked"
   }
 
@@ -94,7 +94,7 @@ struct OldStore: Sendable, CustomTestStringConvertible {
   ) throws {
     try RecordedDisk.write(old.content, to: path)
     #expect(!old.keys.isEmpty)
-    if old.isSettledByOpening {
+    if old.isRecoveredByOpening {
       _ = try SealedFileStore.open(at: path, key: old.keys[0])
       #expect(try RecordedDisk.read(path) != old.content)
     }
@@ -158,7 +158,7 @@ struct OldStore: Sendable, CustomTestStringConvertible {
     }
   }
 
-  private func expect(_ items: [StoreKey: [UInt8]], with key: VectorKey) throws {
+  private func expect(_ items: [ItemName: [UInt8]], with key: VectorKey) throws {
     let store = try SealedFileStore.open(at: path, key: key)
     #expect(try store.contents() == items)
     #expect(try store.verify().findings == [])

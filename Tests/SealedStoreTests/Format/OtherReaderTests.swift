@@ -70,12 +70,12 @@ import Testing
     #expect(answer.error == nil, "\(answer.what ?? "")")
     #expect((answer.findings ?? []).map(\.what) == [])
     #expect(try answer.fingerprint == scratch.open().fingerprint().text)
-    var theirs: [StoreKey: String] = [:]
+    var theirs: [ItemName: String] = [:]
     for item in answer.items ?? [] {
       let namespace = try StoreNamespace(
         service: item.service, accessGroup: item.group,
         install: item.install.map(InstallIdentifier.init(rawValue:)))
-      theirs[try StoreKey(item.identifier, in: namespace)] = item.value
+      theirs[try ItemName(item.identifier, in: namespace)] = item.value
     }
     let ours = try scratch.open().contents().mapValues { bytes in
       bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -94,10 +94,10 @@ import Testing
       SecretBytes((0..<70_000).map { UInt8(truncatingIfNeeded: $0) }), for: name("large"))
     try store.apply([
       .put(secret("1"), for: name("list")), .remove(name("item")),
-      .put(secret("2"), for: StoreKey("é\0\n", in: StoreNamespace(service: "s", accessGroup: "g"))),
+      .put(secret("2"), for: ItemName("é\0\n", in: StoreNamespace(service: "s", accessGroup: "g"))),
       .put(
         secret("3"),
-        for: StoreKey(
+        for: ItemName(
           String(repeating: "i", count: 4096),
           in: StoreNamespace(service: "s", install: InstallIdentifier(rawValue: "i")))),
       .put(secret("4"), for: name("list")),

@@ -32,15 +32,15 @@ import Testing
     }
     #expect(listing(store, vector) == vector.expectation)
     for item in vector.items + vector.reads {
-      #expect(answer(store, item.key, like: item.value) == item.value, "\(item.key)")
+      #expect(answer(store, item.name, like: item.value) == item.value, "\(item.name)")
     }
     guard vector.expectation != "unsupported version" else {
       #expect(try code { _ = try store.verify() } == StoreError.unsupportedVersion)
       return
     }
     var found = Set(try store.verify().findings.map(\.part.vectorName)).subtracting(["files"])
-    if notices.all.contains(where: \.isOfSettling) {
-      // Opening settled the changes that the other implementation only reads, and wrote a mark.
+    if notices.all.contains(where: \.isOfRecovery) {
+      // Opening recovered the changes that the other implementation only reads, and wrote a mark.
       found.insert("tail")
       #expect(found == vector.findings.subtracting(["mark"]))
     } else {
@@ -51,10 +51,10 @@ import Testing
   /// Returns the outcome of listing and reading all items.
   private func listing(_ store: SealedFileStore, _ vector: Vector) -> String {
     do throws(StoreError) {
-      let keys = try store.keys(in: nil)
-      for key in keys { _ = try store.value(for: key) }
+      let names = try store.names(in: nil)
+      for name in names { _ = try store.value(for: name) }
       if vector.expectation == "success" {
-        #expect(keys == vector.items.map(\.key).sorted())
+        #expect(names == vector.items.map(\.name).sorted())
       }
       return "success"
     } catch {
@@ -63,10 +63,10 @@ import Testing
   }
 
   private func answer(
-    _ store: SealedFileStore, _ key: StoreKey, like expected: VectorHead.Answer
+    _ store: SealedFileStore, _ name: ItemName, like expected: VectorHead.Answer
   ) -> VectorHead.Answer? {
     do throws(StoreError) {
-      guard let value = try store.value(for: key) else { return .absent }
+      guard let value = try store.value(for: name) else { return .absent }
       if case .hash = expected { return .hash(blake2b(value.copyBytes())) }
       return .bytes(value.copyBytes())
     } catch {
@@ -94,7 +94,7 @@ import Testing
 
 extension StoreNotice {
   /// Whether the notice reports bytes behind the mark.
-  fileprivate var isOfSettling: Bool {
+  fileprivate var isOfRecovery: Bool {
     switch self {
     case .interruptedChangeFinished, .unfinishedWriteDropped: true
     default: false

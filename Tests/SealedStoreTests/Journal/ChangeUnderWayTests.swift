@@ -37,9 +37,10 @@ import Testing
     disk.setRule(nil)
     #expect(outcome == (failure == nil ? nil : StoreError.outcomeUnknown))
     #expect(seen.value == (failure == nil ? [["k1": "one"], ["k1": "one"]] : [["k1": "one"]]))
-    // The reader does not read anything without a mark, so it sees the change after it is settled.
+    // The reader does not read anything without a mark, so it sees the change after its
+    // recovery.
     #expect(try reader.text("k1") == (failure == nil ? "two" : "one"))
-    // Another opening settles it.
+    // Another opening recovers it.
     #expect(try scratch.open().texts() == ["k1": "two", "k2": "2"])
     #expect(try reader.text("k1") == "two")
   }
@@ -74,7 +75,7 @@ import Testing
     try store.put("two", as: "k2")
     // The next change marks this one first, and has the lock until it is written itself.
     try scratch.overwrite("mark", with: mark)
-    let (isSettling, isWaiting) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let (isRecovering, isWaiting) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let (hasEnded, syncCount) = (DispatchSemaphore(value: 0), Locked(0))
     disk.setRule { call in
       guard call.kind == .synchronizeData, call.name == "journal" else { return nil }
@@ -83,7 +84,7 @@ import Testing
         return count
       }
       if number == 1 {
-        isSettling.signal()
+        isRecovering.signal()
         isWaiting.wait()
       } else if number == 2 {
         hasEnded.wait()
@@ -95,11 +96,11 @@ import Testing
     try inThreads(2) { number in
       if number == 0 {
         // Even after a failure, neither thread waits forever.
-        defer { isSettling.signal() }
+        defer { isRecovering.signal() }
         try store.put("three", as: "k3")
       } else {
         defer { for end in [isWaiting, hasEnded] { end.signal() } }
-        isSettling.wait()
+        isRecovering.wait()
         let opened = try scratch.open(StoreEnvironment(fileSystem: watched))
         #expect(try opened.texts() == ["k1": "one", "k2": "two"])
       }

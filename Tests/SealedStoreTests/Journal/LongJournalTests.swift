@@ -61,7 +61,7 @@ import Testing
     let store = try scratch.open()
     #expect(try store.verify().findings == [])
     var found: [String: Int] = [:]
-    for (key, value) in try store.contents() { found[key.identifier] = value.count }
+    for (name, value) in try store.contents() { found[name.identifier] = value.count }
     #expect(found == expected)
   }
 
@@ -115,7 +115,7 @@ import Testing
     for identifier in ["a", "b", "item 0", "item 2999", "absent"] {
       #expect(try code { _ = try spoiled.text(identifier) } == StoreError.corrupt, "\(identifier)")
     }
-    #expect(try code { _ = try spoiled.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try spoiled.names(in: nil) } == StoreError.corrupt)
     try scratch.flip("journal", at: byteCount - 1)
 
     // Only the chain value of the last record is damaged: all others are certain.
@@ -126,7 +126,7 @@ import Testing
     for identifier in ["a", "item 2999", "absent"] {
       #expect(try code { _ = try unchained.text(identifier) } == StoreError.corrupt)
     }
-    #expect(try code { _ = try unchained.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try unchained.names(in: nil) } == StoreError.corrupt)
   }
 
   @Test func `a journal that is cut while two threads read it is broken, and no thread waits`()
@@ -179,7 +179,7 @@ import Testing
     }
     let opened = try scratch.open(StoreEnvironment(fileSystem: disk))
     #expect(hasFailed.value)
-    #expect(try opened.keys(in: nil).count == expected.count)
+    #expect(try opened.names(in: nil).count == expected.count)
   }
 
   @Test func `a long journal is opened and listed in one pass from front to back`() throws {
@@ -187,13 +187,13 @@ import Testing
     let byteCount = try scratch.bytes(of: "journal").count
     // A quarter of a mebibyte at a time, beginning with the page in which a record begins. In
     // addition, the start of the unread part is read before and after, and so is the reserve.
-    let largestReadCount = byteCount / (250 << 10) + 5
+    let maximumReadCount = byteCount / (250 << 10) + 5
     let disk = FaultyFileSystem()
     let store = try scratch.open(StoreEnvironment(fileSystem: disk))
-    #expect(disk.calls.count { $0.kind == .read && $0.name == "journal" } <= largestReadCount)
+    #expect(disk.calls.count { $0.kind == .read && $0.name == "journal" } <= maximumReadCount)
     disk.setRule(nil)
-    #expect(try store.keys(in: nil).count == count)
-    #expect(disk.count(.read) <= largestReadCount)
+    #expect(try store.names(in: nil).count == count)
+    #expect(disk.count(.read) <= maximumReadCount)
   }
 
   @Test func `a hole in a damaged journal is skipped without being read`() throws {
@@ -215,7 +215,7 @@ import Testing
     throws
   {
     let store = try scratch.create()
-    let value = SecretBytes([UInt8](repeating: 1, count: SealedFileStore.largestValueByteCount))
+    let value = SecretBytes([UInt8](repeating: 1, count: SealedFileStore.maximumValueByteCount))
     // Together they are longer than the limit of a search, but no search is needed: a record
     // follows each.
     var shortTexts: [String: String] = [:]

@@ -77,13 +77,13 @@ import Testing
     try scratch.overwrite("mark", with: mark)
     #expect(try !reader.contains(name("item 0")))
     #expect(try reader.text("item 0") == nil)
-    #expect(try reader.keys(in: nil) == [])
+    #expect(try reader.names(in: nil) == [])
     try reader.put("new", as: "item 1")
     try reader.compact()
     #expect(try scratch.open().contents().count == 1)
   }
 
-  @Test func `no part of a broken change counts, even if it cannot be settled`()
+  @Test func `no part of a broken change counts, even if it cannot be recovered`()
     throws
   {
     let reader = try SealedFileStore.open(
@@ -203,11 +203,11 @@ import Testing
     let place = try scratch.bytes(of: "journal").count + 40
     try store.put("new", as: "item")
     try scratch.flip("journal", at: place)
-    let looks = atSecondOpening(of: "mark") { [scratch] in
+    let checks = atSecondOpening(of: "mark") { [scratch] in
       #expect(throws: Never.self) { try scratch.flip("journal", at: place) }
     }
     #expect(try reader().text("item") == "new")
-    #expect(2...3 ~= looks.value)
+    #expect(2...3 ~= checks.value)
   }
 
   /// Runs a closure when a file is opened for the second time.
@@ -249,11 +249,11 @@ import Testing
     }
     let reader = try open()
     // The first attempt is without the lock; before the second, header and mark are read with it.
-    let looks = atSecondOpening(of: "journal") { [scratch] in
+    let checks = atSecondOpening(of: "journal") { [scratch] in
       for name in harmed { #expect(unsafe rename(scratch[name], scratch.file(name)) == 0) }
     }
     #expect(try reader.verify().findings == [])
-    #expect(looks.value == 3)
+    #expect(checks.value == 3)
     #expect(try reader.text("item") == "old")
   }
 

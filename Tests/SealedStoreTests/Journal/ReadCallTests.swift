@@ -27,7 +27,7 @@ import Testing
   /// Runs a closure right after the names were checked, so that no read checks them.
   ///
   /// Reads check them again after 100 ms; a closure that takes too long is repeated.
-  private func rightAfterLookingAtNames(_ body: () throws -> Void) throws {
+  private func rightAfterCheckingNames(_ body: () throws -> Void) throws {
     for _ in 0..<100 {
       Thread.sleep(forTimeInterval: 0.11)
       let start = ContinuousClock.now
@@ -41,7 +41,7 @@ import Testing
   @Test func `a get reads the mark and the record, and makes no other call`() throws {
     let journal = try scratch.bytes(of: "journal").count
     var found: [FaultyFileSystem.Call] = []
-    try rightAfterLookingAtNames {
+    try rightAfterCheckingNames {
       // This handle has not read the item.
       let store = try SealedFileStore.open(
         at: scratch.path, key: scratch.key, environment: StoreEnvironment(fileSystem: disk))
@@ -60,7 +60,7 @@ import Testing
     let items = ["3", "4", "5"]
     for item in items { _ = try store.text("item \(item)") }
     var found: [FaultyFileSystem.Call] = []
-    try rightAfterLookingAtNames {
+    try rightAfterCheckingNames {
       found = try calls {
         for item in items { try #expect(store.text("item \(item)") == "value \(item)") }
       }
@@ -87,13 +87,13 @@ import Testing
     func names(_ item: String) throws -> [String] {
       _ = try store.text(item)
       var found: [FaultyFileSystem.Call] = []
-      try rightAfterLookingAtNames { found = try calls { _ = try store.text(item) } }
+      try rightAfterCheckingNames { found = try calls { _ = try store.text(item) } }
       return found.map(\.name)
     }
     try store.put(String(repeating: "x", count: 5000), as: "long")
     #expect(try names("long") == ["mark", "journal"])
     for number in 10..<255 { try store.put("value \(number)", as: "item \(number)") }
-    #expect(try store.keys(in: nil).count == 256)
+    #expect(try store.names(in: nil).count == 256)
     #expect(try names("item 3") == ["mark"])
     try store.put("value 255", as: "item 255")
     #expect(try names("item 3") == ["mark", "journal"])
@@ -108,21 +108,21 @@ import Testing
     var found: [FaultyFileSystem.Call] = []
     try store.put("last", as: "item 1")
     _ = try store.text("item 1")
-    try rightAfterLookingAtNames { found = try calls { _ = try store.text("item 0") } }
+    try rightAfterCheckingNames { found = try calls { _ = try store.text("item 0") } }
     #expect(found.map(\.name) == ["mark", "journal"], "earlier records are no longer kept")
   }
 
   @Test func `whether an item exists is known from the mark alone`() throws {
     for identifier in ["item 3", "absent"] {
       var found: [FaultyFileSystem.Call] = []
-      try rightAfterLookingAtNames {
+      try rightAfterCheckingNames {
         found = try calls { _ = try store.contains(name(identifier)) }
       }
       #expect(found.map(\.kind) == [.read])
       #expect(found.map(\.name) == ["mark"])
     }
     var found: [FaultyFileSystem.Call] = []
-    try rightAfterLookingAtNames { found = try calls { _ = try store.text("absent") } }
+    try rightAfterCheckingNames { found = try calls { _ = try store.text("absent") } }
     #expect(found.map(\.name) == ["mark"])
   }
 
@@ -132,12 +132,12 @@ import Testing
       while ContinuousClock.now - start < .milliseconds(550) { _ = try store.text("item 1") }
     }
     let readCount = found.count { $0.kind == .read && $0.name == "mark" }
-    let looks = found.filter { $0.kind == .status }
+    let checks = found.filter { $0.kind == .status }
     let most = Int((ContinuousClock.now - start) / .milliseconds(100)) + 1
-    #expect(readCount > looks.count)
-    #expect(Set(looks.map(\.name)) == ["journal", "mark"])
-    #expect((1...most).contains(looks.count { $0.name == "journal" }))
-    #expect((1...most).contains(looks.count { $0.name == "mark" }))
+    #expect(readCount > checks.count)
+    #expect(Set(checks.map(\.name)) == ["journal", "mark"])
+    #expect((1...most).contains(checks.count { $0.name == "journal" }))
+    #expect((1...most).contains(checks.count { $0.name == "mark" }))
   }
 
   @Test func `a read after 100 ms detects that journal and mark were replaced`() throws {
@@ -154,7 +154,7 @@ import Testing
 
   @Test func `the next read detects that the mark was truncated`() throws {
     let mark = try scratch.bytes(of: "mark")
-    try rightAfterLookingAtNames {
+    try rightAfterCheckingNames {
       try scratch.overwrite("mark", with: Array(mark[..<40]))
       #expect(try code { _ = try store.text("item 3") } == StoreError.corrupt)
       try scratch.overwrite("mark", with: mark)
@@ -168,7 +168,7 @@ import Testing
       let text = String(repeating: "x", count: number * 100_000)
       try store.put(text, as: "long \(number)")
     }
-    let found = try calls { try #expect(store.keys(in: nil).count == 16) }
+    let found = try calls { try #expect(store.names(in: nil).count == 16) }
     let byteCount = found.filter { $0.kind == .read && $0.name == "journal" }
       .reduce(0) { $0 + $1.byteCount }
     // One window for the short records, and the prefix and the name of each long record.
@@ -178,8 +178,8 @@ import Testing
   @Test func `every change checks the names`() throws {
     for number in 0..<5 {
       let found = try calls { try store.put("\(number)", as: "item") }
-      let looks = found.filter { $0.kind == .status && $0.opening == 0 }.map(\.name)
-      #expect(looks.contains("journal") && looks.contains("mark"), "\(looks)")
+      let checks = found.filter { $0.kind == .status && $0.opening == 0 }.map(\.name)
+      #expect(checks.contains("journal") && checks.contains("mark"), "\(checks)")
     }
   }
 

@@ -31,7 +31,7 @@ import Testing
     #expect(lengths.count > 70)
     #expect(Set(lengths) == [Self.unit, 2 * Self.unit, 3 * Self.unit, 4 * Self.unit])
     let found = try scratch.open()
-    #expect(try found.keys(in: nil).count == lengths.count)
+    #expect(try found.names(in: nil).count == lengths.count)
     #expect(try found.verify().findings == [])
   }
 
@@ -74,7 +74,7 @@ import Testing
     try fresh.put("2", as: "item")
     disk.setRule(nil)
     try store.put("3", as: "item")
-    // This is another journal with a newer mark, which no reader needs to settle.
+    // This is another journal with a newer mark, which no reader needs to recover.
     try other.compact()
     try other.put("4", as: "item")
     #expect(unsafe truncate(scratch.file("journal"), byteCount) == 0)

@@ -106,10 +106,10 @@ import Testing
 
   @Test func `a file that is longer than a secret can be is refused`() throws {
     make(33)
-    let secret = try SecretFile.read(path, largestByteCount: 33, rule: .privateFile)
+    let secret = try SecretFile.read(path, maximumByteCount: 33, rule: .privateFile)
     #expect(secret.byteCount == 33)
     let refusal = try error {
-      _ = try SecretFile.read(path, largestByteCount: 32, rule: .privateFile)
+      _ = try SecretFile.read(path, maximumByteCount: 32, rule: .privateFile)
     }
     #expect(refusal.code == .invalidKey)
     #expect(refusal.reason == "the file has more than 32 bytes, too many for a key")

@@ -57,8 +57,8 @@ import Testing
       _ = try? other.addSlot(second)
     }
     let plan = Locked<SealedFileStore.RevocationPlan?>(nil)
-    let isDone = try store.revoke(keeping: [source, added]) { told in
-      plan.withLock { $0 = told }
+    let isDone = try store.revoke(keeping: [source, added]) { shown in
+      plan.withLock { $0 = shown }
       return true
     }
     #expect(isDone)

@@ -160,8 +160,8 @@ import Testing
     let old = try #require(try store.keySlots()[1].parameters)
     let oldKey = try #require(try key.wrappingKey(for: old))
     var plan: SealedFileStore.RevocationPlan?
-    let isDone = try store.revoke(keeping: [scratch.key, Recipient(recipient.text)]) { told in
-      plan = told
+    let isDone = try store.revoke(keeping: [scratch.key, Recipient(recipient.text)]) { shown in
+      plan = shown
       return true
     }
     #expect(isDone)

@@ -21,7 +21,7 @@ import Testing
   private func opens(_ key: some KeySource) throws -> StoreError.Code? {
     try code {
       let opened = try SealedFileStore.open(at: scratch.path, key: key)
-      #expect(try opened.keys(in: nil).count == 19)
+      #expect(try opened.names(in: nil).count == 19)
       #expect(try opened.text("item 7") == "7")
     }
   }
@@ -51,7 +51,7 @@ import Testing
     try scratch.overwrite("header.copy", with: old)
     let opened = try scratch.open()
     #expect(try code { _ = try opened.value(for: name("item 7")) } == StoreError.corrupt)
-    #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try opened.names(in: nil) } == StoreError.corrupt)
     #expect(try !opened.verify().isSound)
   }
 
@@ -61,7 +61,7 @@ import Testing
     for round in 0..<3 {
       try store.rotate()
       #expect(try other.text("item 7") == "7")
-      #expect(try other.keys(in: nil).count == 19)
+      #expect(try other.names(in: nil).count == 19)
       try other.put("\(round)", as: "item 8")
       #expect(try store.text("item 8") == "\(round)")
       try other.rotate()
@@ -77,17 +77,17 @@ import Testing
     let disk = FaultyFileSystem()
     let (store, scratch) = (try scratch.open(StoreEnvironment(fileSystem: disk)), scratch)
     let end = try scratch.bytes(of: "journal").count
-    let hasLooked = DispatchSemaphore(value: 0)
+    let hasChecked = DispatchSemaphore(value: 0)
     let isDone = DispatchSemaphore(value: 0)
     let hasBegun = Locked(false)
     disk.setRule { call in
       if call.kind == .read, call.name == "journal", call.range.lowerBound == end,
         hasBegun.value
       {
-        hasLooked.signal()
+        hasChecked.signal()
       }
       guard call.kind == .synchronize, call.name == "journal.next" else { return nil }
-      // Only the holder of the lock may settle these bytes.
+      // Only the holder of the lock may recover these bytes.
       #expect(throws: Never.self) {
         let journal = try scratch.bytes(of: "journal")
         try scratch.overwrite("journal", with: journal + [0xA1])
@@ -100,7 +100,7 @@ import Testing
         }
         isDone.signal()
       }.start()
-      #expect(hasLooked.wait(timeout: .now() + 10) == .success)
+      #expect(hasChecked.wait(timeout: .now() + 10) == .success)
       // The verification now proceeds to the lock.
       Thread.sleep(forTimeInterval: 0.05)
       return nil
@@ -123,8 +123,8 @@ import Testing
   @Test func `revoking shows its plan first, and declining changes nothing`() throws {
     let before = try RecordedDisk.read(scratch.path)
     let plan = Locked<SealedFileStore.RevocationPlan?>(nil)
-    let isDone = try store.revoke(keeping: [second]) { told in
-      plan.withLock { $0 = told }
+    let isDone = try store.revoke(keeping: [second]) { shown in
+      plan.withLock { $0 = shown }
       return false
     }
     #expect(!isDone)
@@ -179,8 +179,8 @@ import Testing
     let third = try RawKey(RawKey.random(), label: "third")
     try store.addSlot(third)
     let plan = Locked<SealedFileStore.RevocationPlan?>(nil)
-    try other.revoke(keeping: [scratch.key, third]) { told in
-      plan.withLock { $0 = told }
+    try other.revoke(keeping: [scratch.key, third]) { shown in
+      plan.withLock { $0 = shown }
       return true
     }
     #expect(plan.value?.kept.map(\.number) == [1, 3])
@@ -303,7 +303,7 @@ import Testing
       let opened = try SealedFileStore.open(
         at: directory, key: second,
         options: SealedFileStore.Options(onNotice: { notices.add($0) }))
-      #expect(try opened.keys(in: nil).count == 19, "\(callCount)")
+      #expect(try opened.names(in: nil).count == 19, "\(callCount)")
       #expect(try opened.text("item 7") == "7")
       let first = try code { _ = try SealedFileStore.open(at: directory, key: scratch.key) }
       #expect(first == nil || kind == "revoke")

@@ -96,11 +96,11 @@ import Testing
   func `a task that is cancelled while it waits ends immediately and holds nothing`() async throws {
     let other = try scratch.open()
     for holder in [store, other] {
-      let key = try name("a")
-      let outcome = try await holder.withExclusiveAccess(to: key, timeout: .seconds(60)) {
+      let name = try name("a")
+      let outcome = try await holder.withExclusiveAccess(to: name, timeout: .seconds(60)) {
         let waiting = Task { [store] in
           do {
-            try await store.withExclusiveAccess(to: key, timeout: .seconds(3600)) {
+            try await store.withExclusiveAccess(to: name, timeout: .seconds(3600)) {
               await Task.yield()
             }
             return "held"
@@ -112,7 +112,7 @@ import Testing
         return await waiting.value
       }
       #expect(outcome == "cancelled")
-      try await store.withExclusiveAccess(to: key, timeout: .seconds(60)) { await Task.yield() }
+      try await store.withExclusiveAccess(to: name, timeout: .seconds(60)) { await Task.yield() }
     }
   }
 

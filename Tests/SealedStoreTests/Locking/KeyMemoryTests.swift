@@ -252,7 +252,7 @@ import Testing
     let value = SecretBytes([UInt8](repeating: 1, count: 9 << 20))
     let store = try scratch.create()
     for identifier in ["one", "two"] {
-      try store.put(value, for: StoreKey(identifier, in: "worker"))
+      try store.put(value, for: ItemName(identifier, in: "worker"))
     }
     try store.apply((0..<1100).map { .put(secret("v"), for: try name("item \($0)")) })
     let worker = try Worker("open-in-fork", scratch.path, scratch.writeKeyFile(), "one")

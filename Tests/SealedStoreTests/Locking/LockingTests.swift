@@ -20,14 +20,14 @@ import Testing
     let before = try RecordedDisk.read(scratch.path)
     store.lock()
     #expect(store.isLocked)
-    let key = try name("item")
+    let item = try name("item")
     let attempts: [(String, () throws -> Void)] = [
-      ("value", { _ = try store.value(for: key) }),
+      ("value", { _ = try store.value(for: item) }),
       ("value of nothing", { _ = try store.value(for: name("absent")) }),
-      ("contains", { _ = try store.contains(key) }),
-      ("keys", { _ = try store.keys(in: nil) }),
+      ("contains", { _ = try store.contains(item) }),
+      ("names", { _ = try store.names(in: nil) }),
       ("put", { try store.put("new", as: "item") }),
-      ("remove", { try store.remove(key) }),
+      ("remove", { try store.remove(item) }),
       ("compact", { try store.compact() }),
       ("rotate", { try store.rotate() }),
       ("revoke", { try store.revoke(keeping: [scratch.key]) { _ in true } }),
@@ -36,7 +36,7 @@ import Testing
       ("addSlot", { try store.addSlot(scratch.key) }),
       ("changeSlot", { try store.changeSlot(1, to: scratch.key) }),
       ("removeSlot", { try store.removeSlot(1) }),
-      ("exclusive access", { try store.withExclusiveAccess(to: key, timeout: .seconds(1)) {} }),
+      ("exclusive access", { try store.withExclusiveAccess(to: item, timeout: .seconds(1)) {} }),
     ]
     for (operation, attempt) in attempts {
       #expect(try code(attempt) == StoreError.locked, "\(operation)")
@@ -221,11 +221,11 @@ import Testing
   }
 
   @Test func `exclusive access that was taken before locking ends as usual`() throws {
-    let key = try name("item")
-    try store.withExclusiveAccess(to: key, timeout: .seconds(1)) {
+    let name = try name("item")
+    try store.withExclusiveAccess(to: name, timeout: .seconds(1)) {
       store.lock()
     }
     try store.unlock(with: scratch.key)
-    try store.withExclusiveAccess(to: key, timeout: .zero) {}
+    try store.withExclusiveAccess(to: name, timeout: .zero) {}
   }
 }

@@ -20,13 +20,13 @@ import Testing
   {
     let changes = store.changes()
     try await store.put(secret("1"), for: name("a"))
-    let a = try await keys(of: changes, until: "a")
+    let a = try await identifiers(of: changes, until: "a")
     #expect(a == ["a"])
     try await store.apply([
       .put(secret("2"), for: name("b")), .remove(name("a")), .put(secret("3"), for: name("c")),
     ])
     try await store.put(secret("4"), for: name("end"))
-    let end = try await keys(of: changes, until: "end")
+    let end = try await identifiers(of: changes, until: "end")
     #expect(end == ["a", "b", "c", "end"])
   }
 
@@ -37,7 +37,7 @@ import Testing
     let worker = try Worker("put", scratch.path, scratch.writeKeyFile(), "process", "value")
     try await news(of: "process", in: changes)
     #expect(worker.lines() == ["done"])
-    let value = try await store.value(for: StoreKey("process", in: "worker"))
+    let value = try await store.value(for: ItemName("process", in: "worker"))
     #expect(value == secret("value"))
   }
 
@@ -92,8 +92,8 @@ import Testing
     let streams = (0..<3).map { _ in store.changes() }
     try await store.put(secret("1"), for: name("a"))
     for stream in streams {
-      let told = try await keys(of: stream, until: "a")
-      #expect(told == ["a"])
+      let reported = try await identifiers(of: stream, until: "a")
+      #expect(reported == ["a"])
     }
   }
 
@@ -122,7 +122,7 @@ import Testing
     let changes = store.changes()
     try scratch.flip("mark", at: 20)
     try await resynchronization(in: changes)
-    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try store.names(in: nil) } == StoreError.corrupt)
   }
 
   @Test func `different damage is reported again`() async throws {
@@ -170,13 +170,13 @@ import Testing
     do {
       let earlier = store.changes()
       try await store.put(secret("1"), for: name("earlier"))
-      _ = try await keys(of: earlier, until: "earlier")
+      _ = try await identifiers(of: earlier, until: "earlier")
     }
     try await store.put(secret("2"), for: name("between"))
     let changes = store.changes()
     try await store.put(secret("3"), for: name("after"))
-    let told = try await keys(of: changes, until: "after")
-    #expect(told == ["after"])
+    let reported = try await identifiers(of: changes, until: "after")
+    #expect(reported == ["after"])
   }
 
   @Test func `an event that changes no item is not reported`() async throws {
@@ -216,11 +216,11 @@ import Testing
     disk.setRule(nil)
     for number in 0..<20 {
       try await store.put(secret("value"), for: name("\(number)"))
-      _ = try await keys(of: changes, until: "\(number)")
+      _ = try await identifiers(of: changes, until: "\(number)")
     }
     // Every change writes the journal and the mark, and each write is one event.
-    let lookCount = disk.calls.count { $0.kind == .read && $0.name == "mark" }
-    #expect(20...60 ~= lookCount)
+    let pollCount = disk.calls.count { $0.kind == .read && $0.name == "mark" }
+    #expect(20...60 ~= pollCount)
   }
 
   @Test func `own changes arrive even if the system allows no more watches`() throws {
@@ -262,13 +262,13 @@ import Testing
   }
 
   /// Returns the identifiers that a stream reports, up to the expected last identifier.
-  private func keys(
+  private func identifiers(
     of changes: AsyncStream<StoreEvent>, until last: String
   ) async throws -> Set<String> {
     try await within(.seconds(60)) {
       var seen: Set<String> = []
       for await event in changes {
-        if case .changed(let keys) = event { seen.formUnion(keys.map(\.identifier)) }
+        if case .changed(let names) = event { seen.formUnion(names.map(\.identifier)) }
         if seen.contains(last) { break }
       }
       return seen
@@ -277,25 +277,25 @@ import Testing
 
   /// Waits for an event that reports a change of an item, alone or among others.
   private func news(of identifier: String, in changes: AsyncStream<StoreEvent>) async throws {
-    let isTold = try await within(.seconds(60)) { [store] in
+    let isReported = try await within(.seconds(60)) { [store] in
       for await event in changes where event.concerns(identifier) {
         if try await store.onQueue({ store throws(StoreError) in
-          try store.keys(in: nil).contains { $0.identifier == identifier }
+          try store.names(in: nil).contains { $0.identifier == identifier }
         }) {
           return true
         }
       }
       return false
     }
-    #expect(isTold)
+    #expect(isReported)
   }
 
   private func resynchronization(in changes: AsyncStream<StoreEvent>) async throws {
-    let isTold = try await within(.seconds(60)) {
+    let isReported = try await within(.seconds(60)) {
       for await event in changes where event == .resynchronize { return true }
       return false
     }
-    #expect(isTold)
+    #expect(isReported)
   }
 }
 
@@ -303,7 +303,7 @@ extension StoreEvent {
   /// Returns whether an item with this identifier, in any namespace, may have changed.
   fileprivate func concerns(_ identifier: String) -> Bool {
     switch self {
-    case .changed(let keys): keys.contains { $0.identifier == identifier }
+    case .changed(let names): names.contains { $0.identifier == identifier }
     case .resynchronize: true
     }
   }

@@ -51,7 +51,7 @@ import Testing
     let after = try scratch.open()
     #expect(try after.verify().findings.filter { $0.part != .files } == [])
     for number in 1...max(1, confirmed) where confirmed > 0 {
-      #expect(try after.contains(StoreKey("w/\(number)", in: "worker")))
+      #expect(try after.contains(ItemName("w/\(number)", in: "worker")))
     }
     let names = try scratch.names()
     #expect(names.isSubset(of: storeFiles.union(["journal.next"])))
@@ -66,16 +66,16 @@ import Testing
   /// - Returns: The number of that change.
   private func check(_ store: SealedFileStore, _ confirmed: Int) throws -> Int {
     let items = try ["first", "second"].map { item in
-      let value = try store.value(for: StoreKey("\(item) of w", in: "worker"))
+      let value = try store.value(for: ItemName("\(item) of w", in: "worker"))
       let text = value.map { String(decoding: $0.copyBytes(), as: UTF8.self) } ?? "0:"
       return try #require(text.split(separator: ":").first.flatMap { Int($0) })
     }
     #expect(items[0] == items[1])
     #expect(items[0] == confirmed || items[0] == confirmed + 1)
     if items[0] > 0 {
-      #expect(try store.contains(StoreKey("w/\(items[0])", in: "worker")))
+      #expect(try store.contains(ItemName("w/\(items[0])", in: "worker")))
     }
-    #expect(try !store.contains(StoreKey("w/\(items[0] + 1)", in: "worker")))
+    #expect(try !store.contains(ItemName("w/\(items[0] + 1)", in: "worker")))
     return items[0]
   }
 }

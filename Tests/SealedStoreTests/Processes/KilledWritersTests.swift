@@ -106,18 +106,18 @@ import Testing
   private func check(
     _ store: SealedFileStore, _ confirmed: [String: Int], _ tally: inout Tally
   ) throws -> [String: Int] {
-    // Settles the remains of the dead: otherwise the reader might do so during the checks below.
+    // Recovers the remains of the dead: otherwise the reader might do so during the checks below.
     _ = try scratch.open()
     var numbers = confirmed
-    var expected: [StoreKey: [UInt8]] = [:]
+    var expected: [ItemName: [UInt8]] = [:]
     for (writer, number) in confirmed {
-      let first = try StoreKey("first", in: NumberedChange.namespace(of: writer))
+      let first = try ItemName("first", in: NumberedChange.namespace(of: writer))
       let found = try store.value(for: first).flatMap { NumberedChange.number(of: $0) } ?? 0
       #expect(found == number || found == number + 1, "of \(writer), \(number) was confirmed")
       if found > number { tally.unconfirmed += 1 }
       numbers[writer] = found
-      for (key, value) in try NumberedChange(found, of: writer).contents {
-        expected[key] = value.copyBytes()
+      for (name, value) in try NumberedChange(found, of: writer).contents {
+        expected[name] = value.copyBytes()
       }
     }
     #expect(try store.contents() == expected)

@@ -18,8 +18,8 @@ import Testing
     try Worker(arguments: [command, scratch.path, key] + rest)
   }
 
-  private func item(_ identifier: String) throws -> StoreKey {
-    try StoreKey(identifier, in: "worker")
+  private func item(_ identifier: String) throws -> ItemName {
+    try ItemName(identifier, in: "worker")
   }
 
   @Test func `four processes write 500 changes each, and none is lost or partially visible`()
@@ -39,7 +39,7 @@ import Testing
     #expect((report.last.flatMap { Int($0) } ?? 0) > 100)
 
     let store = try scratch.open()
-    #expect(try store.keys(in: nil).count == 4 * 502)
+    #expect(try store.names(in: nil).count == 4 * 502)
     for name in names {
       for number in 1...500 {
         #expect(try store.value(for: item("\(name)/\(number)")) == secret("\(number)"))
@@ -65,7 +65,7 @@ import Testing
     try reader.endInput()
     let report = reader.lines()
     #expect(reader.wait() == 0, "\(report)")
-    #expect(try store.keys(in: nil).count == 2 * 152)
+    #expect(try store.names(in: nil).count == 2 * 152)
     #expect(try store.verify().findings == [])
     #expect(try scratch.names() == storeFiles)
   }

@@ -113,8 +113,8 @@ final class Notices: Sendable {
 let storeFiles: Set = ["header", "header.copy", "journal", "mark", "lock"]
 
 /// Returns a key in the namespace that most tests use.
-func name(_ identifier: String) throws(StoreError) -> StoreKey {
-  try StoreKey(identifier, in: "com.example.test")
+func name(_ identifier: String) throws(StoreError) -> ItemName {
+  try ItemName(identifier, in: "com.example.test")
 }
 
 func secret(_ text: String) -> SecretBytes { SecretBytes(utf8: text) }
@@ -131,10 +131,10 @@ extension SecretStore {
   }
 
   /// Returns all items of the store.
-  func contents() throws(StoreError) -> [StoreKey: [UInt8]] {
-    var contents: [StoreKey: [UInt8]] = [:]
-    for key in try keys(in: nil) {
-      contents[key] = try value(for: key)?.copyBytes()
+  func contents() throws(StoreError) -> [ItemName: [UInt8]] {
+    var contents: [ItemName: [UInt8]] = [:]
+    for name in try names(in: nil) {
+      contents[name] = try value(for: name)?.copyBytes()
     }
     return contents
   }
@@ -142,8 +142,8 @@ extension SecretStore {
   /// Returns all items as texts by their identifiers.
   func texts() throws(StoreError) -> [String: String] {
     var items: [String: String] = [:]
-    for (key, value) in try contents() {
-      items[key.identifier] = String(decoding: value, as: UTF8.self)
+    for (name, value) in try contents() {
+      items[name.identifier] = String(decoding: value, as: UTF8.self)
     }
     return items
   }

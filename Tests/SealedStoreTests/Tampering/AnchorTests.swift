@@ -155,7 +155,7 @@ import Testing
 
   @Test func `an error of a keeper is thrown unchanged, except for an unknown outcome`() throws {
     let store = try create()
-    for (code, told) in [
+    for (code, reported) in [
       (StoreError.timedOut, StoreError.timedOut),
       (StoreError.outcomeUnknown, StoreError.unavailable),
     ] {
@@ -165,8 +165,8 @@ import Testing
         _ = try SealedFileStore.open(
           at: scratch.path, key: scratch.key, options: SealedFileStore.Options(anchor: keeper))
       }
-      #expect(refusal.code == told)
-      #expect(refusal.store == (told == code ? "vault" : scratch.path))
+      #expect(refusal.code == reported)
+      #expect(refusal.store == (reported == code ? "vault" : scratch.path))
     }
     #expect(try store.text("a") == nil)
   }

@@ -110,7 +110,7 @@ import Testing
       for name in names {
         #expect(try code { _ = try opened.text(name) } == StoreError.corrupt)
       }
-      #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+      #expect(try code { _ = try opened.names(in: nil) } == StoreError.corrupt)
       #expect(try code { try opened.put("x", as: "k1") } == StoreError.corrupt)
       #expect(try opened.verify().findings.contains { $0.part == .mark && $0.isDamage })
       let isUntouched = try RecordedDisk.read(scratch.path) == files

@@ -59,7 +59,7 @@ import Testing
     }
     try unchain(3)
     let listing = try scratch.open().listing()
-    #expect(listing.keys == (try ["a", "b", "c"].map(name)))
+    #expect(listing.names == (try ["a", "b", "c"].map(name)))
     #expect(listing.damage?.reason.hasSuffix("; no item is missing here") == true)
   }
 
@@ -67,7 +67,7 @@ import Testing
     for value in ["1", "2"] { try store.put(value, as: "b") }
     try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.name)
     let listing = try scratch.open().listing()
-    #expect(listing.keys == (try [name("b")]))
+    #expect(listing.names == (try [name("b")]))
     #expect(listing.damage?.reason.hasSuffix("; no item is missing here") == true)
   }
 
@@ -80,7 +80,7 @@ import Testing
       try scratch.flip("journal", at: JournalLayout.start(ofRecord: 2) + part)
     }
     let listing = try scratch.open().listing()
-    #expect(listing.keys == (try [name("a")]))
+    #expect(listing.names == (try [name("a")]))
     #expect(listing.damage?.code == .corrupt)
   }
 
@@ -108,7 +108,7 @@ import Testing
   }
 
   /// The length of the largest change and the largest reserve.
-  private static let largestRemainsByteCount = (1 << 30) + (32 << 10)
+  private static let maximumRemainsByteCount = (1 << 30) + (32 << 10)
 
   @Test func `as many bytes as the largest change and reserve take can be an unfinished write`()
     throws
@@ -116,14 +116,14 @@ import Testing
     try store.put("1", as: "a")
     let journal = try scratch.bytes(of: "journal")
     try scratch.overwrite("journal", with: journal + [1])
-    let byteCount = journal.count + Self.largestRemainsByteCount
+    let byteCount = journal.count + Self.maximumRemainsByteCount
     #expect(unsafe truncate(scratch.file("journal"), byteCount) == 0)
     #expect(try scratch.open().texts() == ["a": "1"])
   }
 
   @Test func `more bytes than any change and reserve are damage, and are not searched`() throws {
     try store.put("1", as: "a")
-    let byteCount = try scratch.bytes(of: "journal").count + Self.largestRemainsByteCount + 1
+    let byteCount = try scratch.bytes(of: "journal").count + Self.maximumRemainsByteCount + 1
     #expect(unsafe truncate(scratch.file("journal"), byteCount) == 0)
     let disk = FaultyFileSystem()
     let opened = try scratch.open(StoreEnvironment(fileSystem: disk))

@@ -42,13 +42,13 @@ import Testing
     return wrong
   }
 
-  private func cutEvery(_ name: String, isNoticed: Bool = true) throws -> [String] {
+  private func cutEvery(_ name: String, isDetected: Bool = true) throws -> [String] {
     let content = try #require(store.files[name])
     let open = try store.scratch.open()
     var wrong: [String] = []
     for length in content.indices.reversed() {
       try store.scratch.overwrite(name, with: Array(content[..<length]))
-      if let answer = store.wrongAnswer(isNoticed: isNoticed) {
+      if let answer = store.wrongAnswer(isDetected: isDetected) {
         wrong.append("\(length) bytes: \(answer)")
       }
       if let answer = store.wrongAnswer(of: open) {
@@ -101,7 +101,7 @@ import Testing
       _ = try store.scratch.open(onNotice: notices)
       #expect(
         notices.all == (dropped == 0 ? [] : [.unfinishedWriteDropped(byteCount: dropped)]))
-      #expect(store.wrongAnswer(isNoticed: false) == nil)
+      #expect(store.wrongAnswer(isDetected: false) == nil)
       #expect(try store.scratch.open().verify().findings == [])
     }
     // The same records are repeated where no record can be.
@@ -199,13 +199,13 @@ import Testing
         try store.scratch.flip("journal", at: start + part)
         let damaged = try RecordedDisk.read(store.scratch.path)
         let opened = try store.scratch.open()
-        #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+        #expect(try code { _ = try opened.names(in: nil) } == StoreError.corrupt)
         #expect(try code { try opened.put("x", as: "x") } == StoreError.corrupt)
         #expect(try code { try opened.compact() } == StoreError.corrupt)
         #expect(try RecordedDisk.read(store.scratch.path) == damaged, "\(start) + \(part)")
         try store.restore("journal")
       }
     }
-    #expect(store.wrongAnswer(isNoticed: false) == nil)
+    #expect(store.wrongAnswer(isDetected: false) == nil)
   }
 }

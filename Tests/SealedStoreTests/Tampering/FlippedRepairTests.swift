@@ -53,7 +53,7 @@ import Testing
         before[name] = .some(answer)
       }
     }
-    let isListed = try code { _ = try store.keys(in: nil) } == nil
+    let isListed = try code { _ = try store.names(in: nil) } == nil
     let listing = try Self.unlessCorrupt({ () throws(StoreError) in try store.listing() })
     if let listing, listing.damage == nil, !isListed { return "its damage is not in a listing" }
     let verified = try store.verify()
@@ -239,10 +239,10 @@ import Testing
     } catch {
       return nil
     }
-    let isSettled = try disk.content(of: SplicedLife.path) == moment.files
+    let isRecovered = try disk.content(of: SplicedLife.path) == moment.files
     let states = life.states[max(0, moment.state - 1)...moment.state]
     return Subject(
-      files: moment.files, truths: isSettled ? [truth] : [truth] + states, key: life.key)
+      files: moment.files, truths: isRecovered ? [truth] : [truth] + states, key: life.key)
   }
 
   /// Chooses bits in the parts of up to four records.

@@ -50,7 +50,7 @@ import Testing
     /// An older state, which verifying the store reports.
     case reported
     /// An older state of journal and mark, which the files do not reveal.
-    case unnoticed
+    case undetected
   }
 
   private func outcome(_ all: [Generation], journal: Int, mark: Int) throws -> Outcome {
@@ -68,7 +68,7 @@ import Testing
     // Whatever is restored, the items must be those of a former state.
     #expect(found == all[journal].items)
     #expect(mark <= journal, "a journal older than its mark")
-    return findings.isEmpty ? .unnoticed : .reported
+    return findings.isEmpty ? .undetected : .reported
   }
 
   @Test func `files of different ages give the newest state, an error or a finding`() throws {

@@ -20,7 +20,7 @@ import Testing
     self.scratch = scratch
     key = try scratch.writeKeyFile()
     let store = try scratch.create()
-    try store.put(secret("value"), for: StoreKey("item", in: "worker"))
+    try store.put(secret("value"), for: ItemName("item", in: "worker"))
     journal = try scratch.bytes(of: "journal")
   }
 
@@ -49,12 +49,12 @@ import Testing
   /// The allowed memory on top of that for the same work on an ordinary store.
   ///
   /// A sanitizer needs several times as much.
-  private static let largestExtraByteCount = isSanitized ? 512 << 20 : 64 << 20
+  private static let maximumExtraByteCount = isSanitized ? 512 << 20 : 64 << 20
 
   private static let ordinaryPeak = Result { try HostileStoreTests().probe().peakByteCount }
 
   private func isFair(_ report: Report) throws -> Bool {
-    report.peakByteCount < (try Self.ordinaryPeak.get()) + Self.largestExtraByteCount
+    report.peakByteCount < (try Self.ordinaryPeak.get()) + Self.maximumExtraByteCount
   }
 
   @Test(arguments: ["header", "header.copy", "journal", "mark", "lock"])

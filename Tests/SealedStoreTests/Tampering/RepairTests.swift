@@ -29,7 +29,7 @@ import Testing
     let after = try opened.verify()
     #expect(after.findings.allSatisfy { $0.part == .files })
     #expect(after.itemCount == report.itemCount)
-    #expect(try scratch.open().keys(in: nil).count == report.itemCount)
+    #expect(try scratch.open().names(in: nil).count == report.itemCount)
     #expect(try opened.repair().wasNeeded == false)
     try opened.put("after", as: "after")
     #expect(try scratch.open().text("after") == "after")
@@ -228,7 +228,7 @@ import Testing
     // The offsets are in format, store, journal, version, predecessor and chain value.
     try scratch.flip("journal", at: offset)
     let opened = try scratch.open()
-    #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try opened.names(in: nil) } == StoreError.corrupt)
     #expect(try opened.verify().findings.map(\.part) == [.journal])
     #expect(try repair(opened).lostRecordCount == 0)
     #expect(try scratch.open().texts() == sound)

@@ -40,7 +40,7 @@ import Testing
     for opened in [reader, store] {
       #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
       #expect(try code { _ = try opened.text("k1") } == StoreError.corrupt)
-      #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+      #expect(try code { _ = try opened.names(in: nil) } == StoreError.corrupt)
       #expect(try code { try opened.compact() } == StoreError.corrupt)
       #expect(try code { try opened.rotate() } == StoreError.corrupt)
     }
@@ -82,7 +82,7 @@ import Testing
     for opened in [reader, store] {
       // A writer checks the end of the journal, and reads all of it if the end differs.
       #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
-      let damage = try error { _ = try opened.keys(in: nil) }
+      let damage = try error { _ = try opened.names(in: nil) }
       #expect(damage.code == .corrupt)
       // A repair depends on where the chain ends, not on the age of the files.
       #expect(damage.reason.hasPrefix("there is a change") == (harm == .olderAndLonger))
@@ -151,7 +151,7 @@ import Testing
     for opened in opened {
       #expect(try code { try opened.put("w", as: "k4") } == StoreError.corrupt)
       #expect(try error { _ = try opened.text("k2") }.reason.contains("older than"))
-      #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+      #expect(try code { _ = try opened.names(in: nil) } == StoreError.corrupt)
       #expect(try code { try opened.compact() } == StoreError.corrupt)
     }
     #expect(try RecordedDisk.read(scratch.path, withReserve: true) == branch)
@@ -233,7 +233,7 @@ import Testing
     for opened in [reader, store] {
       for _ in 0..<3 {
         #expect(try code { _ = try opened.text("k1") } == StoreError.corrupt)
-        #expect(try code { _ = try opened.keys(in: nil) } == StoreError.corrupt)
+        #expect(try code { _ = try opened.names(in: nil) } == StoreError.corrupt)
         #expect(try code { try opened.put("w", as: "k2") } == StoreError.corrupt)
       }
     }
@@ -278,11 +278,11 @@ import Testing
       #expect(try code { _ = try reader.text(identifier) } == StoreError.corrupt)
       #expect(try code { _ = try reader.contains(name(identifier)) } == StoreError.corrupt)
     }
-    #expect(try code { _ = try reader.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try reader.names(in: nil) } == StoreError.corrupt)
   }
 
   @Test(arguments: [false, true])
-  func `an open store settles nothing behind the mark of another branch`(isTorn: Bool) throws {
+  func `an open store recovers nothing behind the mark of another branch`(isTorn: Bool) throws {
     let store = try scratch.create()
     try store.put("1", as: "k1")
     let backup = try RecordedDisk.read(scratch.path, withReserve: true)

@@ -34,7 +34,7 @@ import Testing
     // them. The other record is of the same item, has the same length, and opens.
     let journal = try replace(2, by: 1, in: scratch)
     #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
-    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try store.names(in: nil) } == StoreError.corrupt)
     #expect(try code { try store.compact() } == StoreError.corrupt)
     #expect(try scratch.bytes(of: "journal") == journal)
   }
@@ -64,7 +64,7 @@ import Testing
     let journal = try replace(2, by: 1, in: scratch)
     #expect(try code { _ = try store.text("b") } == StoreError.corrupt)
     #expect(try code { _ = try store.values(ofFirst: [name("b")]) } == StoreError.corrupt)
-    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try store.names(in: nil) } == StoreError.corrupt)
     #expect(try code { try store.compact() } == StoreError.corrupt)
     #expect(try scratch.bytes(of: "journal") == journal)
     #expect(try store.text("a") == "one")
@@ -94,7 +94,7 @@ import Testing
     let byteCount = JournalLayout.shortValueByteCount
     try scratch.flip("journal", at: length, bit: byteCount ^ (byteCount + 16))
     #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
-    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try store.names(in: nil) } == StoreError.corrupt)
     #expect(try store.text("other") == "value")
   }
 
@@ -109,7 +109,7 @@ import Testing
     try scratch.flip("journal", at: length + 2, bit: 16)
     #expect(try code { _ = try store.text("item") } == StoreError.corrupt)
     #expect(try code { _ = try store.values(ofFirst: [name("item")]) } == StoreError.corrupt)
-    #expect(try code { _ = try store.keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try store.names(in: nil) } == StoreError.corrupt)
     #expect(try code { try store.compact() } == StoreError.corrupt)
     #expect(try store.text("other") == "value")
     #expect(try store.values(ofFirst: [name("other")]) == [secret("value")])

@@ -67,12 +67,12 @@ import Testing
     try store.put(String(repeating: "y", count: 2 << 20), as: "y")
     try flip(1, offset)
     let report = try scratch.open().repair()
-    let key = try #require(report.recoveredItems.first)
+    let name = try #require(report.recoveredItems.first)
     #expect(report.recoveredItems.count == 1 && !report.isComplete && report.isEndConfirmed)
-    #expect(key.namespace.service == "recovered")
-    #expect(key.identifier.hasSuffix("-byte-\(JournalLayout.headByteCount)"))
-    #expect(try report.keptAt?.hasSuffix(key.identifier.split(separator: "-")[1]) == true)
-    #expect(try scratch.open().value(for: key).map { $0.copyBytes() } == Array("x".utf8))
+    #expect(name.namespace.service == "recovered")
+    #expect(name.identifier.hasSuffix("-byte-\(JournalLayout.headByteCount)"))
+    #expect(try report.keptAt?.hasSuffix(name.identifier.split(separator: "-")[1]) == true)
+    #expect(try scratch.open().value(for: name).map { $0.copyBytes() } == Array("x".utf8))
     #expect(try scratch.open().text("y")?.count == 2 << 20)
     #expect(try scratch.open().verify().isSound)
   }
@@ -127,7 +127,7 @@ import Testing
     try store.put("y", as: "y")
     try flip(2, offset)
     let listing = try scratch.open().listing()
-    #expect(try listing.keys == [name("x"), name("y")])
+    #expect(try listing.names == [name("x"), name("y")])
     let isBroken = offset == Self.nameTag
     let reason = try #require(listing.damage).reason
     #expect(reason.hasSuffix(isBroken ? "may be missing here" : "no item is missing here"))

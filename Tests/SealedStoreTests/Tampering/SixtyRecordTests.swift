@@ -48,10 +48,10 @@ import Testing
   ) throws {
     var changes: [StoreChange] = []
     for number in numbers {
-      let key = try name("item \(number % 11)")
+      let name = try name("item \(number % 11)")
       changes.append(
         number % 7 == 6 && number > 11
-          ? .remove(key) : .put(secret("\(text) \(number)"), for: key))
+          ? .remove(name) : .put(secret("\(text) \(number)"), for: name))
       if number % 6 == 4 { continue }
       // Removing what is absent would write nothing.
       try store.apply(changes)
@@ -80,7 +80,7 @@ import Testing
       for number in stride(from: thread, to: cases.count, by: 2) {
         let tampered = tamperedJournal(cases[number])
         try copy.overwrite(with: tampered)
-        if let answer = wrongAnswer(at: path, isNoticed: tampered != journal) {
+        if let answer = wrongAnswer(at: path, isDetected: tampered != journal) {
           wrong.withLock { $0.append("\(cases[number]): \(answer)") }
         }
       }
@@ -88,14 +88,14 @@ import Testing
     return wrong.value
   }
 
-  private func wrongAnswer(at path: String, isNoticed: Bool) -> String? {
+  private func wrongAnswer(at path: String, isDetected: Bool) -> String? {
     do throws(StoreError) {
       let store = try SealedFileStore.open(at: path, key: scratch.key)
       do throws(StoreError) {
         let found = try store.texts()
         if found != items { return "found \(found)" }
         // The change may be in a part that no item needs: then `verify` must find it.
-        return try store.verify().findings.isEmpty == isNoticed ? "verify is mistaken" : nil
+        return try store.verify().findings.isEmpty == isDetected ? "verify is mistaken" : nil
       } catch let error where error.code == .corrupt {
         return try wrongAnswer(of: store)
       }

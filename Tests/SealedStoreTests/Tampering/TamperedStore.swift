@@ -64,8 +64,8 @@ struct TamperedStore {
       }
     }
     do throws(StoreError) {
-      let keys = try store.keys(in: nil).map(\.identifier)
-      if keys != ["a", "b", "d", "e"] { return "listed are \(keys)" }
+      let names = try store.names(in: nil).map(\.identifier)
+      if names != ["a", "b", "d", "e"] { return "listed are \(names)" }
     } catch {
       if error.code != .corrupt { return "listing: \(error)" }
     }
@@ -74,9 +74,9 @@ struct TamperedStore {
 
   /// Opens the store again and verifies it.
   ///
-  /// - Parameter isNoticed: Whether `verify` must report a finding.
+  /// - Parameter isDetected: Whether `verify` must report a finding.
   /// - Returns: The problem, or `nil`.
-  func wrongAnswer(isNoticed: Bool = true) -> String? {
+  func wrongAnswer(isDetected: Bool = true) -> String? {
     let store: SealedFileStore
     do throws(StoreError) {
       store = try scratch.open()
@@ -87,7 +87,7 @@ struct TamperedStore {
     if let wrong = wrongAnswer(of: store) { return wrong }
     do throws(StoreError) {
       let report = try store.verify()
-      if isNoticed, report.findings.isEmpty { return "verify finds nothing" }
+      if isDetected, report.findings.isEmpty { return "verify finds nothing" }
     } catch {
       return error.code == .corrupt ? nil : "verifying: \(error)"
     }

@@ -97,7 +97,7 @@ import Testing
     let journal = try #require(store.files["journal"])
     try scratch.overwrite("journal", with: journal + [0xFF] + records()[0])
     #expect(try !scratch.open().verify().isSound)
-    #expect(try code { _ = try scratch.open().keys(in: nil) } == StoreError.corrupt)
+    #expect(try code { _ = try scratch.open().names(in: nil) } == StoreError.corrupt)
   }
 
   @Test func `a changed superseded record is a finding, but not a damaged item`() throws {
@@ -285,7 +285,7 @@ import Testing
     let reports = Reports()
     let opened = try scratch.open()
     _ = try opened.verify(progress: reports.progress)
-    _ = try opened.keys(in: nil, progress: reports.progress)
+    _ = try opened.names(in: nil, progress: reports.progress)
     try opened.compact(progress: reports.progress)
     try opened.rotate(progress: reports.progress)
     #expect(reports.list.count >= 4)
@@ -299,7 +299,7 @@ import Testing
     let changes = try (0..<2_100).map { StoreChange.put(value, for: try name("many \($0)")) }
     try opened.apply(changes)
     let reports = Reports()
-    let count = try opened.keys(in: nil, progress: reports.progress).count
+    let count = try opened.names(in: nil, progress: reports.progress).count
     #expect(reports.list.map(\.done) == [0, 1024, 2048, count])
     #expect(reports.list.allSatisfy { $0.total == count })
   }

@@ -1,8 +1,8 @@
 import SessionToolsBase
 
 enum Names {
-  /// Returns keys that something between a program and a provider's file might change or mix up.
-  static func odd() throws -> [StoreKey] {
+  /// Returns names that something between a program and a provider's file might change or mix up.
+  static func odd() throws -> [ItemName] {
     let identifiers = [
       "a", "A", " a", "a ", "  ", "a b", "\t", "\n", "a\nb", "\r\n", "\u{0}", "a\u{0}b",
       "\u{1b}[2J",
@@ -14,7 +14,7 @@ enum Names {
       String(repeating: "x", count: 4096), String(repeating: "x", count: 4095) + "y",
       String(repeating: "é", count: 2048), String(repeating: "\u{1}", count: 4096),
     ]
-    var keys = try identifiers.map { try StoreKey($0, in: "service") }
+    var names = try identifiers.map { try ItemName($0, in: "service") }
     // Parts that are equal when they are joined as text.
     for (service, group, install) in [
       ("a", "b", "c"), ("a", "bc", nil), ("ab", "c", nil), ("a", nil, "bc"), ("ab", nil, "c"),
@@ -23,9 +23,9 @@ enum Names {
       let namespace = try StoreNamespace(
         service: service, accessGroup: group,
         install: install.map { InstallIdentifier(rawValue: $0) })
-      keys.append(try StoreKey("item", in: namespace))
-      keys.append(try StoreKey("\(group ?? "")item", in: namespace))
+      names.append(try ItemName("item", in: namespace))
+      names.append(try ItemName("\(group ?? "")item", in: namespace))
     }
-    return keys
+    return names
   }
 }

@@ -9,7 +9,7 @@ import SessionToolsBase
 enum PlainKeyring {
   /// Writes the file as the default collection, before gnome-keyring first starts.
   static func write(
-    _ items: [StoreKey: SecretBytes], label: String = "plain", on bus: PrivateBus
+    _ items: [ItemName: SecretBytes], label: String = "plain", on bus: PrivateBus
   ) throws {
     let directory = bus["data/keyrings"]
     try FileManager.default.createDirectory(
@@ -26,26 +26,26 @@ enum PlainKeyring {
 
 
       """
-    for (position, (key, value)) in items.enumerated() {
-      text += group(position + 1, key, value)
+    for (position, (name, value)) in items.enumerated() {
+      text += group(position + 1, name, value)
     }
     try text.write(toFile: "\(directory)/plain.keyring", atomically: true, encoding: .utf8)
   }
 
   /// Returns an item as the store writes it; its names must need no escapes in the file.
-  private static func group(_ number: Int, _ key: StoreKey, _ value: SecretBytes) -> String {
-    let line = ItemLine.encode(value, for: key)
+  private static func group(_ number: Int, _ itemName: ItemName, _ value: SecretBytes) -> String {
+    let line = ItemLine.encode(value, for: itemName)
     var text = """
       [\(number)]
       item-type=0
-      display-name=\(key.namespace.service): \(key.identifier)
+      display-name=\(itemName.namespace.service): \(itemName.identifier)
       secret=\(String(decoding: line.bytes(0..<line.byteCount), as: UTF8.self))
       mtime=1
       ctime=1
 
 
       """
-    let attributes = ItemAttributes.all(of: key, size: ItemAttributes.Size(of: value))
+    let attributes = ItemAttributes.all(of: itemName, size: ItemAttributes.Size(of: value))
     for (position, (name, value)) in attributes.sorted(by: { $0.key < $1.key }).enumerated() {
       text += """
         [\(number):attribute\(position)]

@@ -59,7 +59,7 @@ final class KeyStage: Sendable {
     }
 
     /// Writes a line to its input.
-    func tell() throws {
+    func signal() throws {
       try input.write(contentsOf: Data("\n".utf8))
     }
 

@@ -33,14 +33,14 @@ struct PassphraseAuthenticatorTests {
 
   let directory: TemporaryDirectory
   let store: SealedFileStore
-  let name: StoreKey
+  let name: ItemName
 
   init() throws {
     directory = try TemporaryDirectory()
     store = try SealedFileStore.create(
       at: directory["store"],
       key: Passphrase("right", cost: .fixed(passes: 1, memoryByteCount: 8 << 20)))
-    name = try StoreKey("item", in: "test")
+    name = try ItemName("item", in: "test")
   }
 
   // A day, because other tests may keep all threads busy.

@@ -10,8 +10,8 @@ struct AuthenticationGateTests {
     let test = TestGate { $0.requestsAutomatically = false }
     test.connect("a", "b", isActive: true)
     #expect(test.gate.requiresAuthentication)
-    #expect(test.told("a") == ["locked"])
-    #expect(test.told("b") == ["locked"])
+    #expect(test.reported("a") == ["locked"])
+    #expect(test.reported("b") == ["locked"])
     #expect(test.askedCount == 0)
   }
 
@@ -28,20 +28,20 @@ struct AuthenticationGateTests {
     test.authenticator.answer(.success(()))
     for task in waiting { try await task.value }
     #expect(test.askedCount == 1)
-    #expect(test.told("a") == ["locked", "authenticating", "authenticated"])
-    #expect(test.told("b") == ["locked", "presents", "authenticated"])
-    #expect(test.told("c") == ["locked", "authenticating", "authenticated"])
+    #expect(test.reported("a") == ["locked", "authenticating", "authenticated"])
+    #expect(test.reported("b") == ["locked", "presents", "authenticated"])
+    #expect(test.reported("c") == ["locked", "authenticating", "authenticated"])
   }
 
   @Test func `all scenes are told of a failure, and one may try again`() async throws {
     let test = TestGate(.failure(.userCancelled), .success)
     test.connect("a", "b", isActive: true)
     for scene: SceneIdentifier in ["a", "b"] {
-      try await waitUntil { test.told(scene).last == "failed: userCancel" }
+      try await waitUntil { test.reported(scene).last == "failed: userCancel" }
     }
     try await test.gate.authenticate(in: "b")
-    #expect(test.told("a").suffix(2) == ["authenticating", "authenticated"])
-    #expect(test.told("b").suffix(2) == ["presents", "authenticated"])
+    #expect(test.reported("a").suffix(2) == ["authenticating", "authenticated"])
+    #expect(test.reported("b").suffix(2) == ["presents", "authenticated"])
   }
 
   @Test func `a scene that connects during a question takes part in it`() async throws {
@@ -50,8 +50,8 @@ struct AuthenticationGateTests {
     try await test.waitUntilAsked()
     test.connect("late")
     test.authenticator.answer(.success(()))
-    try await waitUntil { test.told("late").last == "authenticated" }
-    #expect(test.told("late") == ["authenticating", "authenticated"])
+    try await waitUntil { test.reported("late").last == "authenticated" }
+    #expect(test.reported("late") == ["authenticating", "authenticated"])
   }
 
   @Test func `a presenter that disconnects ends its question, and no waiter is left`() async throws
@@ -66,7 +66,7 @@ struct AuthenticationGateTests {
     }
     test.gate.disconnect("a")
     #expect(codes.all == [AuthenticationError.appCancel])
-    #expect(test.told("b").last == "failed: appCancel")
+    #expect(test.reported("b").last == "failed: appCancel")
     try await test.gate.authenticate(in: "b")
     #expect(test.askedCount == 2)
   }
@@ -94,7 +94,7 @@ struct AuthenticationGateTests {
     test.gate.handle(.didEnterBackground, in: "a")
     test.clock.suspend(for: .seconds(15))
     #expect(test.gate.requiresAuthentication)
-    try await waitUntil { test.told("a").last == "locked" }
+    try await waitUntil { test.reported("a").last == "locked" }
     test.gate.handle(.didBecomeActive, in: "a")
     try await waitUntil { !test.gate.requiresAuthentication }
     #expect(test.askedCount == 2)
@@ -267,7 +267,7 @@ struct AuthenticationGateTests {
     #expect(try await test.gate.whenAuthenticated { 1 } == 1)
     test.gate.configuration.isEnabled = true
     #expect(test.gate.requiresAuthentication)
-    #expect(test.told("a") == ["authenticated", "locked"])
+    #expect(test.reported("a") == ["authenticated", "locked"])
   }
 
   @Test(.timeLimit(.minutes(1)))

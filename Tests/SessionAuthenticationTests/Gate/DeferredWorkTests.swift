@@ -92,7 +92,7 @@ struct DeferredWorkTests {
   }
 
   @Test func `no more work may wait than the configuration allows`() async throws {
-    let test = TestGate { $0.largestDeferredCount = 2 }
+    let test = TestGate { $0.maximumDeferredCount = 2 }
     let codes = Recorder<AuthenticationError.Code>()
     for _ in 0..<3 {
       test.gate.deferUntilAuthenticated { result in

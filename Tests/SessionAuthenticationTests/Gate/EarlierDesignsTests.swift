@@ -9,7 +9,7 @@ struct EarlierDesignsTests {
   {
     let test = TestGate(.failure(.userCancelled)) { $0.graceDuration = .seconds(15) }
     test.connect("a", isActive: true)
-    try await waitUntil { test.told("a").last == "failed: userCancel" }
+    try await waitUntil { test.reported("a").last == "failed: userCancel" }
     test.gate.handle(.didEnterBackground, in: "a")
     test.clock.advance(by: .seconds(2))
     test.gate.handle(.didBecomeActive, in: "a")
@@ -43,7 +43,7 @@ struct EarlierDesignsTests {
     try await test.waitUntilAsked()
     test.gate.handle(.willResignActive, in: "a")
     test.authenticator.answer(.failure(.userCancelled))
-    try await waitUntil { test.told("a").last == "failed: userCancel" }
+    try await waitUntil { test.reported("a").last == "failed: userCancel" }
     for _ in 0..<3 {
       // The focus comes back from the dialog, possibly more than once.
       test.gate.handle(.didBecomeActive, in: "a")

@@ -81,7 +81,7 @@ struct GateModel {
       if isActive {
         becomeActive(scene, &outcome)
       } else if wasThere {
-        mayBeAbsent(configuration.promptSettling, &outcome)
+        mayBeAbsent(configuration.focusReturnDuration, &outcome)
       }
     case .disconnect(let scene): disconnect(scene, &outcome)
     case .scene(let event, let scene):
@@ -130,7 +130,7 @@ struct GateModel {
 
   private mutating func leave(_ outcome: inout Outcome) {
     if question != nil { return }
-    if let moment = turnedAway, now.uptime - moment >= configuration.promptSettling {
+    if let moment = turnedAway, now.uptime - moment >= configuration.focusReturnDuration {
       turnedAway = nil
     }
     mayBeAbsent(.zero, &outcome)
@@ -208,7 +208,7 @@ struct GateModel {
       outcome.refused[number] = AuthenticationError.appCancel
       return
     }
-    if waiting.count >= configuration.largestDeferredCount {
+    if waiting.count >= configuration.maximumDeferredCount {
       outcome.refused[number] = AuthenticationError.busy
       return
     }
@@ -237,7 +237,7 @@ struct GateModel {
       (success, isEnded, absence, turnedAway) = (token, false, nil, nil)
       outcome.run.formUnion(waiting.keys)
       waiting = [:]
-      mayBeAbsent(configuration.promptSettling, &outcome)
+      mayBeAbsent(configuration.focusReturnDuration, &outcome)
     case .success:
       turnAway(AuthenticationError.invalidToken, &outcome)
       outcome.isWiped = configuration.isEnabled

@@ -68,7 +68,7 @@ struct GateSequence {
     configuration.requestsAutomatically = Int.random(in: 0..<4, using: &random) > 0
     configuration.locksWithSession = Int.random(in: 0..<4, using: &random) > 0
     configuration.locksBeforeSleep = Int.random(in: 0..<4, using: &random) > 0
-    configuration.largestDeferredCount = 3
+    configuration.maximumDeferredCount = 3
     machine = GateMachine(configuration, token: nil, at: now)
     model = GateModel(configuration: configuration, now: now)
   }
@@ -132,10 +132,10 @@ struct GateSequence {
     let effects = machine.handle(event, at: now)
     let expected = model.handle(event, at: now)
     var outcome = GateModel.Outcome()
-    var told: [SceneIdentifier: [SceneDirective]] = [:]
+    var reported: [SceneIdentifier: [SceneDirective]] = [:]
     for effect in effects {
       switch effect {
-      case .tell(let scene, let directive): told[scene, default: []].append(directive)
+      case .notify(let scene, let directive): reported[scene, default: []].append(directive)
       case .evaluate(let number, _): outcome.evaluated.append(number)
       case .cancelEvaluation(let number): outcome.cancelled.append(number)
       case .wipe: outcome.isWiped = true
@@ -150,7 +150,7 @@ struct GateSequence {
     guard outcome == expected else { return "\(outcome) is not \(expected)" }
     guard machine.isOpen(at: now) == model.isOpen else { return "open is not \(model.isOpen)" }
     note(event, outcome, wasOpen: wasOpen, wasEvaluating: wasEvaluating)
-    return countingDifference(event, outcome) ?? tellingDifference(event, outcome, told)
+    return countingDifference(event, outcome) ?? reportingDifference(event, outcome, reported)
   }
 
   /// Checks that there is one evaluation at a time, and one answer for each waiter.
@@ -174,15 +174,15 @@ struct GateSequence {
   }
 
   /// Checks that the directives match the state, and that each scene gets every beginning and end.
-  private mutating func tellingDifference(
+  private mutating func reportingDifference(
     _ event: GateMachine.Event, _ outcome: GateModel.Outcome,
-    _ told: [SceneIdentifier: [SceneDirective]]
+    _ reported: [SceneIdentifier: [SceneDirective]]
   ) -> String? {
     if case .connect(let scene, _) = event { connected.insert(scene) }
-    for scene in told.keys where !connected.contains(scene) { return "\(scene) is not there" }
+    for scene in reported.keys where !connected.contains(scene) { return "\(scene) is not there" }
     if case .disconnect(let scene) = event { connected.remove(scene) }
     for scene in connected {
-      guard let last = told[scene]?.last else {
+      guard let last = reported[scene]?.last else {
         if !outcome.evaluated.isEmpty || !outcome.cancelled.isEmpty { return "\(scene) not told" }
         continue
       }
@@ -193,7 +193,7 @@ struct GateSequence {
       }
     }
     if !outcome.evaluated.isEmpty {
-      let presenters = told.values.count { directives in
+      let presenters = reported.values.count { directives in
         directives.contains { if case .authenticating(true) = $0 { true } else { false } }
       }
       if presenters > 1 { return "\(presenters) presenters" }

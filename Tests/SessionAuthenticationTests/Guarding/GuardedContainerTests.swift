@@ -121,12 +121,12 @@ struct GuardedContainerTests {
   @Test func `names are listed without asking`() async throws {
     let test = TestGate()
     let store = GuardedStore(MemoryStore(), behind: test.gate, whenLocked: .authenticate)
-    let key = try StoreKey("a", in: "mail")
-    try await store.put(SecretBytes(utf8: "secret"), for: key)
-    #expect(try await store.keys(in: nil) == [key])
-    #expect(try await store.keys(in: "mail") == [key])
+    let name = try ItemName("a", in: "mail")
+    try await store.put(SecretBytes(utf8: "secret"), for: name)
+    #expect(try await store.names(in: nil) == [name])
+    #expect(try await store.names(in: "mail") == [name])
     #expect(test.askedCount == 0)
-    #expect(try await store.value(for: key) == SecretBytes(utf8: "secret"))
+    #expect(try await store.value(for: name) == SecretBytes(utf8: "secret"))
     #expect(test.askedCount == 1)
   }
 

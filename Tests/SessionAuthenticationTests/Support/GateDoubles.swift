@@ -9,9 +9,9 @@ struct TestGate: Sendable {
   let clock = ManualClock()
   let authenticator: ScriptedAuthenticator
   let gate: AuthenticationGate
-  let told = Recorder<Told>()
+  let reported = Recorder<Reported>()
 
-  struct Told: Sendable, Equatable {
+  struct Reported: Sendable, Equatable {
     let scene: SceneIdentifier
     let directive: String
   }
@@ -36,14 +36,14 @@ struct TestGate: Sendable {
   func connect(_ scenes: SceneIdentifier..., isActive: Bool = false) {
     for scene in scenes {
       gate.connect(scene, isActive: isActive) {
-        told.append(Told(scene: scene, directive: $0.name))
+        reported.append(Reported(scene: scene, directive: $0.name))
       }
     }
   }
 
   /// Returns the directives that one scene got.
-  func told(_ scene: SceneIdentifier) -> [String] {
-    told.all.filter { $0.scene == scene }.map(\.directive)
+  func reported(_ scene: SceneIdentifier) -> [String] {
+    reported.all.filter { $0.scene == scene }.map(\.directive)
   }
 
   /// Opens the gate, and waits until all scenes got their directives.
@@ -52,11 +52,11 @@ struct TestGate: Sendable {
     try #require(!gate.requiresAuthentication)
     // The thread that resumed this one may still be sending directives. It would then also send
     // those of this thread's next calls.
-    try await waitUntil { !isTelling }
+    try await waitUntil { !isReporting }
   }
 
   /// Whether another thread is sending directives.
-  private var isTelling: Bool {
+  private var isReporting: Bool {
     let own = pthread_self()
     let calls = Recorder<Bool>()
     gate.deferUntilAuthenticated { _ in calls.append(pthread_self() == own) }

@@ -19,19 +19,19 @@ struct RefusingStore: BlockingSecretStore {
   var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
-      largestValueByteCount: 0)
+      maximumValueByteCount: 0)
   }
 
   func protection() throws(StoreError) -> StoreProtection { throw error }
 
-  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { throw error }
+  func value(for name: ItemName) throws(StoreError) -> SecretBytes? { throw error }
   func apply(_ changes: [StoreChange]) throws(StoreError) { throw error }
-  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] { throw error }
+  func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] { throw error }
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result { throw error }
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result { throw error }
   func changes() -> AsyncStream<StoreEvent> { AsyncStream { $0.finish() } }
 }

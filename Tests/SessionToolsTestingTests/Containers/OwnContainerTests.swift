@@ -23,8 +23,8 @@ private struct User: Codable, Equatable, Sendable {
       container, items: users, reopen: { try StoreContainer<User>(store, service: "mail") },
       lock: { store.lock() }, unlock: { store.unlock() },
       damage: { identifier in
-        let key = try StoreKey(identifier, in: container.namespace)
-        try await store.put(SecretBytes(utf8: "damaged"), for: key)
+        let name = try ItemName(identifier, in: container.namespace)
+        try await store.put(SecretBytes(utf8: "damaged"), for: name)
       })
   }
 

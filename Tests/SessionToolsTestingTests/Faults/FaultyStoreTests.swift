@@ -7,11 +7,11 @@ import Testing
   let memory = MemoryStore()
   let store: FaultyStore
   let clock = ManualClock()
-  let keys: [StoreKey]
+  let names: [ItemName]
 
   init() throws {
     store = FaultyStore(memory)
-    keys = try ["a", "b", "c", "d"].map { try StoreKey($0, in: "mail") }
+    names = try ["a", "b", "c", "d"].map { try ItemName($0, in: "mail") }
   }
 
   private func code(_ body: () async throws -> Void) async throws -> StoreError.Code? {
@@ -24,27 +24,27 @@ import Testing
   }
 
   private func puts(_ text: String = "new") -> [StoreChange] {
-    keys.map { .put(SecretBytes(utf8: text), for: $0) }
+    names.map { .put(SecretBytes(utf8: text), for: $0) }
   }
 
   /// Returns the code of the error that every operation throws, in blocking and `async` calls;
   /// `nil` for an operation that throws nothing.
   private func codes() async throws -> [StoreError.Code?] {
-    let (store, key, changes) = (store, keys[0], puts())
+    let (store, name, changes) = (store, names[0], puts())
     return [
-      try await code { _ = try await onThread { try store.value(for: key) } },
-      try await code { _ = try await onThread { try store.contains(key) } },
-      try await code { _ = try await onThread { try store.keys(in: nil) } },
+      try await code { _ = try await onThread { try store.value(for: name) } },
+      try await code { _ = try await onThread { try store.contains(name) } },
+      try await code { _ = try await onThread { try store.names(in: nil) } },
       try await code { _ = try await onThread { try store.apply(changes) } },
       try await code {
-        try await onThread { try store.withExclusiveAccess(to: key, timeout: .zero) {} }
+        try await onThread { try store.withExclusiveAccess(to: name, timeout: .zero) {} }
       },
-      try await code { _ = try await store.value(for: key) },
-      try await code { _ = try await store.contains(key) },
-      try await code { _ = try await store.keys(in: nil) },
+      try await code { _ = try await store.value(for: name) },
+      try await code { _ = try await store.contains(name) },
+      try await code { _ = try await store.names(in: nil) },
       try await code { _ = try await store.apply(changes) },
       try await code {
-        try await store.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+        try await store.withExclusiveAccess(to: name, timeout: .zero) { () async in }
       },
     ]
   }
@@ -55,7 +55,7 @@ import Testing
     #expect(store.isLocked)
     #expect(try await codes() == Array(repeating: StoreError.locked, count: 10))
     try await store.apply([])
-    #expect(try await memory.value(for: keys[0]) == SecretBytes(utf8: "old"))
+    #expect(try await memory.value(for: names[0]) == SecretBytes(utf8: "old"))
     store.unlock()
     #expect(!store.isLocked)
     #expect(try await codes() == Array(repeating: nil, count: 10))
@@ -64,7 +64,7 @@ import Testing
   @Test func `is out of reach until it is reconnected`() async throws {
     store.disconnect()
     #expect(try await codes() == Array(repeating: StoreError.unavailable, count: 10))
-    #expect(try await memory.keys(in: nil).isEmpty)
+    #expect(try await memory.names(in: nil).isEmpty)
     store.reconnect()
     #expect(try await codes() == Array(repeating: nil, count: 10))
   }
@@ -73,15 +73,15 @@ import Testing
   {
     var events = store.changes().makeAsyncIterator()
     store.lock()
-    store.unlock(isTold: false)
+    store.unlock(isReported: false)
     store.disconnect()
     store.reconnect()
     #expect(await events.next() == .resynchronize)
     store.lock()
     store.unlock()
     #expect(await events.next() == .resynchronize)
-    try await store.remove(keys[1])
-    #expect(await events.next() == .changed([keys[1]]))
+    try await store.remove(names[1])
+    #expect(await events.next() == .changed([names[1]]))
   }
 
   @Test func `fails the chosen operations, as often as requested`() async throws {
@@ -98,10 +98,10 @@ import Testing
   }
 
   @Test func `fails the chosen call of the chosen item`() async throws {
-    store.inject(.failing(StoreError.noSpace), into: [.apply], of: keys[1], after: 1)
+    store.inject(.failing(StoreError.noSpace), into: [.apply], of: names[1], after: 1)
     var codes: [StoreError.Code?] = []
-    for key in [keys[0], keys[1], keys[0], keys[1], keys[1]] {
-      codes.append(try await code { try await store.put(SecretBytes(utf8: "x"), for: key) })
+    for name in [names[0], names[1], names[0], names[1], names[1]] {
+      codes.append(try await code { try await store.put(SecretBytes(utf8: "x"), for: name) })
     }
     #expect(codes == [nil, nil, nil, StoreError.noSpace, nil])
   }
@@ -110,16 +110,16 @@ import Testing
     store.inject(.failing(StoreError.locked), into: .reads)
     store.inject(.failing(StoreError.corrupt), into: [.value])
     for code in [StoreError.locked, StoreError.corrupt] {
-      await #expect { try await store.value(for: keys[0]) } throws: { code ~= $0 }
+      await #expect { try await store.value(for: names[0]) } throws: { code ~= $0 }
     }
-    #expect(try await store.value(for: keys[0]) == nil)
+    #expect(try await store.value(for: names[0]) == nil)
   }
 
   @Test func `changes nothing when a change fails`() async throws {
     try await memory.apply(puts("old"))
     store.inject(.failing(StoreError.noSpace), into: [.apply])
     await #expect { try await store.apply(puts()) } throws: { StoreError.noSpace ~= $0 }
-    #expect(keys.allSatisfy { memory.value(for: $0) == SecretBytes(utf8: "old") })
+    #expect(names.allSatisfy { memory.value(for: $0) == SecretBytes(utf8: "old") })
   }
 
   @Test(arguments: [true, false])
@@ -128,14 +128,14 @@ import Testing
     let (store, changes) = (store, puts())
     store.inject(.outcomeUnknown(isMade: isMade), times: 2)
     await #expect { try await store.apply(changes) } throws: { StoreError.outcomeUnknown ~= $0 }
-    #expect(try await memory.keys(in: nil) == (isMade ? keys : []))
-    try await memory.apply(keys.map { .remove($0) })
+    #expect(try await memory.names(in: nil) == (isMade ? names : []))
+    try await memory.apply(names.map { .remove($0) })
     await #expect {
       try await onThread { try store.apply(changes) }
     } throws: {
       StoreError.outcomeUnknown ~= $0
     }
-    #expect(try await memory.keys(in: nil) == (isMade ? keys : []))
+    #expect(try await memory.names(in: nil) == (isMade ? names : []))
   }
 
   @Test(arguments: 0...5) func `makes the first changes of a torn list`(count: Int) async throws {
@@ -143,15 +143,15 @@ import Testing
     #expect(!store.traits.isAtomic)
     store.inject(.torn(after: count, StoreError.io))
     await #expect { try await store.apply(changes) } throws: { StoreError.io ~= $0 }
-    #expect(try await memory.keys(in: nil) == Array(keys.prefix(count)))
-    try await memory.apply(keys.map { .remove($0) })
+    #expect(try await memory.names(in: nil) == Array(names.prefix(count)))
+    try await memory.apply(names.map { .remove($0) })
     store.inject(.torn(after: count))
     await #expect {
       try await onThread { try store.apply(changes) }
     } throws: {
       StoreError.outcomeUnknown ~= $0
     }
-    #expect(try await memory.keys(in: nil) == Array(keys.prefix(count)))
+    #expect(try await memory.names(in: nil) == Array(names.prefix(count)))
   }
 
   @Test func `cannot be torn if it promises to be atomic`() async {
@@ -161,55 +161,55 @@ import Testing
   }
 
   @Test func `promises no more than the other store`() {
-    let torn = FaultyStore(MemoryStore(), isAtomic: false, largestValueByteCount: 100)
-    let store = FaultyStore(torn, isAtomic: true, largestValueByteCount: 1000)
+    let torn = FaultyStore(MemoryStore(), isAtomic: false, maximumValueByteCount: 100)
+    let store = FaultyStore(torn, isAtomic: true, maximumValueByteCount: 1000)
     #expect(!store.traits.isAtomic)
-    #expect(store.traits.largestValueByteCount == 100)
+    #expect(store.traits.maximumValueByteCount == 100)
     #expect(FaultyStore(MemoryStore()).traits == MemoryStore().traits)
   }
 
   @Test func `is slow by a clock, in blocking and async calls`() async throws {
-    let (store, key) = (store, keys[0])
+    let (store, name) = (store, names[0])
     store.inject(.slow(.seconds(5), by: clock), into: [.value, .apply], times: nil)
-    let changing = Task { [key] in try await store.put(SecretBytes(utf8: "x"), for: key) }
+    let changing = Task { [name] in try await store.put(SecretBytes(utf8: "x"), for: name) }
     await clock.waitForSleeper(within: .seconds(5))
-    #expect(try await memory.value(for: key) == nil, "it is slow before it does anything")
+    #expect(try await memory.value(for: name) == nil, "it is slow before it does anything")
     clock.advance(by: .seconds(5))
     try await changing.value
-    let reading = Task { [key] in try await onThread { try store.value(for: key) } }
+    let reading = Task { [name] in try await onThread { try store.value(for: name) } }
     await clock.waitForSleeper(within: .seconds(5))
     clock.advance(by: .seconds(5))
     #expect(try await reading.value == SecretBytes(utf8: "x"))
-    #expect(try await store.keys(in: nil) == [key], "other operations are not slow")
+    #expect(try await store.names(in: nil) == [name], "other operations are not slow")
   }
 
   @Test func `does nothing for a task that is cancelled while it is slow`() async throws {
     store.inject(.slow(.seconds(5), by: clock), into: [.apply])
-    let changing = Task { [store, keys] in
-      try await store.put(SecretBytes(utf8: "x"), for: keys[0])
+    let changing = Task { [store, names] in
+      try await store.put(SecretBytes(utf8: "x"), for: names[0])
     }
     await clock.waitForSleepers(count: 1)
     changing.cancel()
     await #expect { try await changing.value } throws: { StoreError.cancelled ~= $0 }
-    #expect(try await memory.keys(in: nil).isEmpty)
+    #expect(try await memory.names(in: nil).isEmpty)
   }
 
   @Test func `can be locked while it is slow`() async throws {
     store.inject(.slow(.seconds(5), by: clock), into: [.apply])
-    let changing = Task { [store, keys] in
-      try await store.put(SecretBytes(utf8: "x"), for: keys[0])
+    let changing = Task { [store, names] in
+      try await store.put(SecretBytes(utf8: "x"), for: names[0])
     }
     await clock.waitForSleepers(count: 1)
     store.lock()
     clock.advance(by: .seconds(5))
     await #expect { try await changing.value } throws: { StoreError.locked ~= $0 }
-    #expect(try await memory.keys(in: nil).isEmpty)
+    #expect(try await memory.names(in: nil).isEmpty)
   }
 
   @Test func `is slow and then fails, when both are injected`() async throws {
     store.inject(.slow(.seconds(5), by: clock), into: [.value])
     store.inject(.failing(StoreError.timedOut), into: [.value])
-    let reading = Task { [store, keys] in try await store.value(for: keys[0]) }
+    let reading = Task { [store, names] in try await store.value(for: names[0]) }
     await clock.waitForSleepers(count: 1)
     clock.advance(by: .seconds(5))
     await #expect { try await reading.value } throws: { StoreError.timedOut ~= $0 }
@@ -217,10 +217,10 @@ import Testing
   }
 
   @Test func `blocks no task while it blocks threads`() async throws {
-    let (store, key) = (store, keys[0])
+    let (store, name) = (store, names[0])
     store.inject(.slow(.seconds(5), by: clock), into: [.value], times: nil)
     let readers = (0..<8).map { _ in
-      Task { [key] in try await onThread { try store.value(for: key) } }
+      Task { [name] in try await onThread { try store.value(for: name) } }
     }
     await clock.waitForSleepers(count: 8)
     clock.advance(by: .seconds(5))
@@ -230,8 +230,8 @@ import Testing
   @Test func `moves a wall clock and performs the operation`() async throws {
     let (now, uptime) = (clock.now, clock.uptime)
     store.inject(.clockJump(.seconds(-3600), of: clock), into: [.apply])
-    try await store.put(SecretBytes(utf8: "x"), for: keys[0])
-    #expect(try await memory.keys(in: nil) == [keys[0]])
+    try await store.put(SecretBytes(utf8: "x"), for: names[0])
+    #expect(try await memory.names(in: nil) == [names[0]])
     #expect(clock.now == now - 3600)
     #expect(clock.uptime == uptime)
   }
@@ -241,8 +241,8 @@ import Testing
     var ended = store.changes().makeAsyncIterator()
     #expect(await ended.next() == nil)
     var events = store.changes().makeAsyncIterator()
-    try await store.put(SecretBytes(utf8: "x"), for: keys[0])
-    #expect(await events.next() == .changed([keys[0]]))
+    try await store.put(SecretBytes(utf8: "x"), for: names[0])
+    #expect(await events.next() == .changed([names[0]]))
   }
 
   @Test func `listens again to a store whose stream has ended`() async throws {
@@ -252,29 +252,29 @@ import Testing
     var ended = store.changes().makeAsyncIterator()
     #expect(await ended.next() == nil)
     // The first stream may still be ending when the next is requested, which then ends too.
-    while try await firstEvent(of: store) != .changed([keys[0]]) {}
+    while try await firstEvent(of: store) != .changed([names[0]]) {}
   }
 
   /// Makes a change, and returns the first event of a new stream; `nil` if the stream ends.
   private func firstEvent(of store: FaultyStore) async throws -> StoreEvent? {
     let events = store.changes()
-    try await store.put(SecretBytes(utf8: "x"), for: keys[0])
+    try await store.put(SecretBytes(utf8: "x"), for: names[0])
     for await event in events { return event }
     return nil
   }
 
   @Test func `records every call, but no value`() async throws {
-    let (store, key) = (store, keys[0])
+    let (store, name) = (store, names[0])
     store.inject(.failing(), into: [.contains])
-    try await store.apply([.put(SecretBytes(utf8: "s3cret"), for: key), .remove(keys[1])])
-    _ = try await onThread { try store.value(for: key) }
-    _ = try await store.keys(in: "mail")
-    await #expect(throws: StoreError.self) { try await store.contains(key) }
-    try await store.withExclusiveAccess(to: key, timeout: .zero) { () async in }
+    try await store.apply([.put(SecretBytes(utf8: "s3cret"), for: name), .remove(names[1])])
+    _ = try await onThread { try store.value(for: name) }
+    _ = try await store.names(in: "mail")
+    await #expect(throws: StoreError.self) { try await store.contains(name) }
+    try await store.withExclusiveAccess(to: name, timeout: .zero) { () async in }
     _ = store.changes()
     #expect(
-      store.calls.map { "\($0.operation) \($0.kind) \($0.keys.map(\.identifier))" } == [
-        #"apply async ["a", "b"]"#, #"value blocking ["a"]"#, "keys async []",
+      store.calls.map { "\($0.operation) \($0.kind) \($0.names.map(\.identifier))" } == [
+        #"apply async ["a", "b"]"#, #"value blocking ["a"]"#, "names async []",
         #"contains async ["a"]"#, #"exclusiveAccess async ["a"]"#, "changes blocking []",
       ])
     #expect(store.calls[2].namespace == "mail")
@@ -289,9 +289,9 @@ import Testing
     store.inject(.failing(), into: [.value], after: 100, times: 50)
     let failureCount = await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<400 {
-        group.addTask { [store, keys] in
+        group.addTask { [store, names] in
           do {
-            _ = try await store.value(for: keys[0])
+            _ = try await store.value(for: names[0])
             return false
           } catch {
             return true
@@ -305,20 +305,20 @@ import Testing
   }
 
   @Test func `refuses values that are larger than its limit`() async throws {
-    let store = FaultyStore(memory, largestValueByteCount: 3)
-    try await store.put(SecretBytes(utf8: "abc"), for: keys[0])
+    let store = FaultyStore(memory, maximumValueByteCount: 3)
+    try await store.put(SecretBytes(utf8: "abc"), for: names[0])
     await #expect {
-      try await store.put(SecretBytes(utf8: "abcd"), for: keys[1])
+      try await store.put(SecretBytes(utf8: "abcd"), for: names[1])
     } throws: {
       StoreError.valueTooLarge ~= $0
     }
-    #expect(try await memory.keys(in: nil) == [keys[0]])
+    #expect(try await memory.names(in: nil) == [names[0]])
   }
 
   @Test func `has its state shown by a session`() async throws {
     let session = Session<String>(
       container: try StoreContainer(store, service: "mail"), storageIdentifier: "user")
-    try await session.store("Ada")
+    try await session.save("Ada")
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.item == "Ada")
     store.lock()

@@ -37,10 +37,10 @@ import Testing
   /// Returns a faulty store without a fault, on a store that outlives it.
   private static func faultyStore() -> StoreUnderTest {
     let memory = MemoryStore()
-    let store = FaultyStore(memory, largestValueByteCount: 1 << 20)
+    let store = FaultyStore(memory, maximumValueByteCount: 1 << 20)
     let locking = Weak(store)
     return StoreUnderTest(
-      store, reopen: { FaultyStore(memory, largestValueByteCount: 1 << 20) },
+      store, reopen: { FaultyStore(memory, maximumValueByteCount: 1 << 20) },
       lock: { locking.value?.lock() }, unlock: { locking.value?.unlock() })
   }
 
@@ -52,15 +52,15 @@ import Testing
   }
 
   private static func readOnlyItems() throws -> StoreUnderTest {
-    var items: [StoreKey: SecretBytes] = [:]
+    var items: [ItemName: SecretBytes] = [:]
     for (identifier, service) in [("a", "mail"), ("b", "mail"), ("a", "other")] {
-      let key = try StoreKey(identifier, in: StoreNamespace(service: service))
-      items[key] = SecretBytes(utf8: "\(service) \(identifier)")
+      let name = try ItemName(identifier, in: StoreNamespace(service: service))
+      items[name] = SecretBytes(utf8: "\(service) \(identifier)")
     }
     let kept = items
     return StoreUnderTest(
       ReadOnlyItems(
-        name: "items", protection: "none", list: { StoreListing(keys: kept.keys.sorted()) },
+        name: "items", protection: "none", list: { StoreListing(names: kept.keys.sorted()) },
         read: { kept[$0] }))
   }
 

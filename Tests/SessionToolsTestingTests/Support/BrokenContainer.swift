@@ -24,14 +24,14 @@ final class BrokenContainer: StoreBackedContainer {
       reopen: { BrokenContainer(defect, defect == .forgetsAll ? BrokenItems() : items) },
       lock: {
         if defect == .losesAllWhenLocked {
-          try await items.store.apply(items.store.keys(in: nil).map { .remove($0) })
+          try await items.store.apply(items.store.names(in: nil).map { .remove($0) })
         }
         items.store.lock()
       },
       unlock: { items.store.unlock() },
       damage: { identifier in
-        let key = try StoreKey(identifier, in: BrokenItems.namespace)
-        try await items.store.put(SecretBytes(utf8: "damaged"), for: key)
+        let name = try ItemName(identifier, in: BrokenItems.namespace)
+        try await items.store.put(SecretBytes(utf8: "damaged"), for: name)
       })
   }
 
@@ -68,7 +68,7 @@ final class BrokenContainer: StoreBackedContainer {
 
   func item(forIdentifier identifier: String, jsonDecoder: JSONDecoder) throws -> String? {
     let identifier = kept(identifier)
-    if defect == .looksEmptyWhenLocked, items.store.isLocked { return nil }
+    if defect == .seemsEmptyWhenLocked, items.store.isLocked { return nil }
     if defect == .forgetsRemovals, removed.current.contains(identifier) { return nil }
     let item = try inside.item(forIdentifier: identifier)
     switch defect {
@@ -82,14 +82,14 @@ final class BrokenContainer: StoreBackedContainer {
   }
 
   func containsItem(forIdentifier identifier: String) throws -> Bool {
-    if defect == .looksEmptyToNewerCalls, items.store.isLocked { return false }
+    if defect == .seemsEmptyToNewerCalls, items.store.isLocked { return false }
     if defect == .readsAnotherMemory { return try other.containsItem(forIdentifier: identifier) }
     return try isThere(identifier)
   }
 
   func loadItem(forIdentifier identifier: String, jsonDecoder: JSONDecoder) throws -> String? {
     switch defect {
-    case .looksEmptyToNewerCalls where items.store.isLocked: return nil
+    case .seemsEmptyToNewerCalls where items.store.isLocked: return nil
     case .readsAnotherMemory: return try other.item(forIdentifier: identifier)
     case .removesDamaged:
       do {
@@ -112,16 +112,16 @@ final class BrokenContainer: StoreBackedContainer {
     case .keepsTheFirstItem: if try isThere(identifier) { return }
     case .staysRemoved: if removed.current.contains(identifier) { return }
     case .losesUpdates:
-      let there = try items.store.keys(in: nil)
+      let there = try items.store.names(in: nil)
       Thread.sleep(forTimeInterval: 0.001)
       try items.store.apply(
-        try items.store.keys(in: nil).filter { !there.contains($0) }.map { .remove($0) })
+        try items.store.names(in: nil).filter { !there.contains($0) }.map { .remove($0) })
     default: break
     }
     removed.update { if defect == .forgetsRemovals { $0.remove(identifier) } }
     try inside.storeItem(
       defect == .changesItems ? item.uppercased() : item, forIdentifier: identifier)
-    tell(isRemoval: false)
+    report(isRemoval: false)
   }
 
   func removeItem(forIdentifier identifier: String) throws {
@@ -134,12 +134,12 @@ final class BrokenContainer: StoreBackedContainer {
       }
     case .forgetsRemovals:
       removed.update { _ = $0.insert(identifier) }
-      return tell(isRemoval: true)
+      return report(isRemoval: true)
     case .staysRemoved: removed.update { _ = $0.insert(identifier) }
     default: break
     }
     try inside.removeItem(forIdentifier: identifier)
-    tell(isRemoval: true)
+    report(isRemoval: true)
   }
 
   func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
@@ -169,34 +169,36 @@ final class BrokenContainer: StoreBackedContainer {
     try await other.asyncStoreItem(item, forIdentifier: identifier)
   }
 
-  // MARK: - Telling
+  // MARK: - Reporting
 
-  private func tell(isRemoval: Bool) {
-    if defect == .tellsNoRemovals, isRemoval { return }
+  private func report(isRemoval: Bool) {
+    if defect == .reportsNoRemovals, isRemoval { return }
     for listener in listeners.current { listener.yield() }
   }
 
   func itemChanges(forIdentifier identifier: String) -> AsyncStream<Void> {
     switch defect {
-    case .tellsNothing: return AsyncStream { _ in }
-    case .tellsNoRemovals, .tellsOwnChanges, .tellsOneListener, .tellsNobodyWhoIsLate:
+    case .reportsNothing: return AsyncStream { _ in }
+    case .reportsNoRemovals, .reportsOwnChanges, .reportsOneListener,
+      .reportsNothingToLateListeners:
       let (stream, continuation) = AsyncStream.makeStream(
         of: Void.self,
-        bufferingPolicy: defect == .tellsNobodyWhoIsLate ? .bufferingNewest(0) : .unbounded)
+        bufferingPolicy: defect == .reportsNothingToLateListeners ? .bufferingNewest(0) : .unbounded
+      )
       listeners.update { listeners in
-        if defect == .tellsOneListener { listeners = [] }
+        if defect == .reportsOneListener { listeners = [] }
         listeners.append(continuation)
       }
       return stream
     case .ignoresCancelledListeners:
-      let told = Shared(0)
+      let reported = Shared(0)
       let events = inside.itemChanges(forIdentifier: identifier)
-      Task.detached { for await _ in events { told.update { $0 += 1 } } }
+      Task.detached { for await _ in events { reported.update { $0 += 1 } } }
       return AsyncStream(unfolding: {
         // This task is never cancelled.
         await Task.detached {
-          while told.update({ $0 == 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
-          told.update { $0 -= 1 }
+          while reported.update({ $0 == 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
+          reported.update { $0 -= 1 }
         }.value
       })
     default: return inside.itemChanges(forIdentifier: kept(identifier))

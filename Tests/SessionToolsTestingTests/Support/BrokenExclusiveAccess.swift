@@ -2,7 +2,7 @@ import SessionToolsBase
 import SessionToolsTesting
 
 extension BrokenStore {
-  private func locks(_ kind: CallKind) -> NameLocks<StoreKey> {
+  private func locks(_ kind: CallKind) -> NameLocks<ItemName> {
     switch defect {
     case .excludesOneKindOfCalls: kind == .async ? world.otherNames : world.names
     case .excludesOneObject: ownNames
@@ -10,14 +10,14 @@ extension BrokenStore {
     }
   }
 
-  private func locked(_ key: StoreKey) throws(StoreError) -> StoreKey {
-    guard defect == .hasOneLock else { return key }
-    return try StoreKey("the only one", in: "lock")
+  private func locked(_ name: ItemName) throws(StoreError) -> ItemName {
+    guard defect == .hasOneLock else { return name }
+    return try ItemName("the only one", in: "lock")
   }
 
-  func waitForName(_ key: StoreKey) throws(StoreError) {
-    try world.names.lock(key, timeout: .seconds(60))
-    world.names.unlock(key)
+  func waitForName(_ name: ItemName) throws(StoreError) {
+    try world.names.lock(name, timeout: .seconds(60))
+    world.names.unlock(name)
   }
 
   private func refused(_ timeout: Duration) throws(StoreError) {
@@ -37,12 +37,12 @@ extension BrokenStore {
   }
 
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to itemName: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     if defect == .excludesNobody { return try body() }
-    if defect == .letsItselfInAgain, Self.held.contains(key) { return try body() }
+    if defect == .letsItselfInAgain, Self.held.contains(itemName) { return try body() }
     try refused(timeout)
-    let (locks, name) = (locks(.blocking), try locked(key))
+    let (locks, name) = (locks(.blocking), try locked(itemName))
     do {
       try locks.lock(name, timeout: defect == .neverWaits ? .zero : timeout)
     } catch {
@@ -53,7 +53,7 @@ extension BrokenStore {
     defer { if isFreed { locks.unlock(name) } }
     do {
       if defect == .runsTwice { _ = try body() }
-      return try Self.$held.withValue(Self.held.union([key])) { try body() }
+      return try Self.$held.withValue(Self.held.union([itemName])) { try body() }
     } catch {
       if defect == .keepsItsLock { isFreed = false }
       throw error
@@ -61,12 +61,12 @@ extension BrokenStore {
   }
 
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to itemName: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     if defect == .excludesNobody { return try await body() }
-    if defect == .letsItselfInAgain, Self.held.contains(key) { return try await body() }
+    if defect == .letsItselfInAgain, Self.held.contains(itemName) { return try await body() }
     try refused(timeout)
-    let (locks, name) = (locks(.async), try locked(key))
+    let (locks, name) = (locks(.async), try locked(itemName))
     let limit = defect == .neverWaits ? .zero : timeout
     do {
       if defect == .waitsWhenCancelled {
@@ -85,7 +85,7 @@ extension BrokenStore {
     defer { if isFreed { locks.unlock(name) } }
     do {
       if defect == .runsTwice { _ = try await body() }
-      return try await Self.$held.withValue(Self.held.union([key])) { try await body() }
+      return try await Self.$held.withValue(Self.held.union([itemName])) { try await body() }
     } catch {
       if defect == .keepsItsLock { isFreed = false }
       throw error

@@ -40,14 +40,14 @@ struct BrokenReadOnlyStore: BlockingSecretStore {
     for (identifier, namespace) in [("a", "mail"), ("b", "mail"), ("c", "other")] {
       try memory.put(
         SecretBytes(utf8: identifier),
-        for: StoreKey(identifier, in: StoreNamespace(service: namespace)))
+        for: ItemName(identifier, in: StoreNamespace(service: namespace)))
     }
   }
 
   var traits: StoreTraits {
     StoreTraits(
       isAtomic: false, isDurable: false, seesOtherProcesses: false, excludesOtherProcesses: false,
-      largestValueByteCount: Int.max, isReadOnly: true)
+      maximumValueByteCount: Int.max, isReadOnly: true)
   }
 
   func protection() -> StoreProtection { StoreProtection("nothing") }
@@ -58,34 +58,34 @@ struct BrokenReadOnlyStore: BlockingSecretStore {
       store: "broken", reason: "it is only read")
   }
 
-  func value(for key: StoreKey) -> SecretBytes? { read(key) }
+  func value(for name: ItemName) -> SecretBytes? { read(name) }
 
-  private func read(_ key: StoreKey) -> SecretBytes? {
-    let value = memory.value(for: key)
+  private func read(_ name: ItemName) -> SecretBytes? {
+    let value = memory.value(for: name)
     switch defect {
     case .givesEmptyForAbsent: return value ?? SecretBytes([UInt8]())
-    case .removesWhatIsRead: memory.apply([.remove(key)])
+    case .removesWhatIsRead: memory.apply([.remove(name)])
     default: break
     }
     return value
   }
 
-  func contains(_ key: StoreKey) -> Bool { memory.value(for: key) != nil }
+  func contains(_ name: ItemName) -> Bool { memory.value(for: name) != nil }
 
-  func asyncValue(for key: StoreKey) async -> SecretBytes? {
-    let value = read(key)
+  func asyncValue(for name: ItemName) async -> SecretBytes? {
+    let value = read(name)
     return switch defect {
     case .readsAnotherMemory: value.map { _ in SecretBytes(utf8: "other") }
     default: value
     }
   }
 
-  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    let keys = memory.keys(in: defect == .listsAllNamespaces ? nil : namespace)
+  func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    let names = memory.names(in: defect == .listsAllNamespaces ? nil : namespace)
     return switch defect {
-    case .listsInNoOrder: keys.reversed()
-    case .listsWhatIsNotThere where namespace == nil: keys + [try StoreKey("z", in: "z")]
-    default: keys
+    case .listsInNoOrder: names.reversed()
+    case .listsWhatIsNotThere where namespace == nil: names + [try ItemName("z", in: "z")]
+    default: names
     }
   }
 
@@ -95,14 +95,14 @@ struct BrokenReadOnlyStore: BlockingSecretStore {
   }
 
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
     guard defect == .givesExclusiveAccess else { throw accessRefusal }
     return try body()
   }
 
   func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
     guard defect == .givesExclusiveAccess else { throw accessRefusal }
     return try await body()

@@ -9,25 +9,25 @@ final class BrokenStore: SecretStore {
   let defect: Defect?
   let world: BrokenWorld
   /// The values that only this object knows.
-  let known = Shared<[StoreKey: SecretBytes?]>([:])
-  let ownNames = NameLocks<StoreKey>(store: "broken")
+  let known = Shared<[ItemName: SecretBytes?]>([:])
+  let ownNames = NameLocks<ItemName>(store: "broken")
   let observers = Observers()
   let number = count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
   /// The names that the task or thread holds, for a store that grants them again.
-  @TaskLocal static var held: Set<StoreKey> = []
+  @TaskLocal static var held: Set<ItemName> = []
 
   private let relay: Task<Void, Never>?
 
   init(_ defect: Defect?, _ world: BrokenWorld = BrokenWorld()) {
     self.defect = defect
     self.world = world
-    guard defect == .tellsOneListener || defect == .endsAllListeners else {
+    guard defect == .reportsOneListener || defect == .endsAllListeners else {
       relay = nil
       return
     }
     relay = Task.detached { [observers, events = world.memory.changes()] in
-      for await event in events { observers.tell(event) }
+      for await event in events { observers.report(event) }
     }
   }
 
@@ -39,25 +39,25 @@ final class BrokenStore: SecretStore {
   static func underTest(_ defect: Defect?) -> StoreUnderTest {
     let world = BrokenWorld()
     let store = BrokenStore(defect, world)
-    let telling = Weak(store)
+    let reporting = Weak(store)
     return StoreUnderTest(
       store, reopen: { BrokenStore(defect, defect == .forgetsAll ? BrokenWorld() : world) },
       lock: {
         world.isLocked.isSet = true
         if defect == .losesAllWhenLocked {
-          world.memory.apply(world.memory.keys(in: nil).map { .remove($0) })
+          world.memory.apply(world.memory.names(in: nil).map { .remove($0) })
         }
       },
       unlock: {
         world.isLocked.isSet = false
-        if defect != .tellsNoUnlocking { telling.value?.observers.tell(.resynchronize) }
+        if defect != .reportsNoUnlocking { reporting.value?.observers.report(.resynchronize) }
       })
   }
 
   var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: BrokenWorld.largestValueByteCount)
+      maximumValueByteCount: BrokenWorld.maximumValueByteCount)
   }
 
   func protection() -> StoreProtection {
@@ -88,22 +88,22 @@ final class BrokenStore: SecretStore {
 // MARK: - Both kinds of calls
 
 extension BrokenStore {
-  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { try read(key, .blocking) }
-  func asyncValue(for key: StoreKey) async throws(StoreError) -> SecretBytes? {
-    try read(key, .async)
+  func value(for name: ItemName) throws(StoreError) -> SecretBytes? { try read(name, .blocking) }
+  func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    try read(name, .async)
   }
-  func contains(_ key: StoreKey) throws(StoreError) -> Bool { try isThere(key, .blocking) }
-  func asyncContains(_ key: StoreKey) async throws(StoreError) -> Bool {
-    try isThere(key, .async)
+  func contains(_ name: ItemName) throws(StoreError) -> Bool { try isThere(name, .blocking) }
+  func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
+    try isThere(name, .async)
   }
   func apply(_ changes: [StoreChange]) throws(StoreError) { try change(changes, .blocking) }
   func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     try change(changes, .async)
   }
-  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
+  func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
     try list(namespace, .blocking)
   }
-  func asyncKeys(in namespace: StoreNamespace?) async throws(StoreError) -> [StoreKey] {
+  func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
     try list(namespace, .async)
   }
 }
@@ -120,14 +120,14 @@ extension BrokenStore: MigratableStore {
   }
 
   func listing() throws(StoreError) -> StoreListing {
-    let keys = try keys(in: nil)
+    let names = try names(in: nil)
     return StoreListing(
-      keys: defect == .listsHalf ? Array(keys.prefix(keys.count / 2)) : keys)
+      names: defect == .listsHalf ? Array(names.prefix(names.count / 2)) : names)
   }
 
-  func values(ofFirst keys: ArraySlice<StoreKey>) throws(StoreError) -> [SecretBytes?] {
+  func values(ofFirst names: ArraySlice<ItemName>) throws(StoreError) -> [SecretBytes?] {
     var values: [SecretBytes?] = []
-    for key in keys.prefix(8) { values.append(try value(for: key)) }
+    for name in names.prefix(8) { values.append(try value(for: name)) }
     return defect == .mixesUpValues ? values.reversed() : values
   }
 }

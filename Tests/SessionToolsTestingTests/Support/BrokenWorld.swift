@@ -4,17 +4,17 @@ import Synchronization
 
 /// The state that several objects of one broken store share.
 final class BrokenWorld: Sendable {
-  static let largestValueByteCount = 128 << 10
+  static let maximumValueByteCount = 128 << 10
 
   let memory = MemoryStore()
   /// The memory that `async` calls use in a store with two memories.
   let otherMemory = MemoryStore()
   let isLocked = Flag()
-  let names = NameLocks<StoreKey>(store: "broken")
-  let otherNames = NameLocks<StoreKey>(store: "broken")
+  let names = NameLocks<ItemName>(store: "broken")
+  let otherNames = NameLocks<ItemName>(store: "broken")
   /// Every name that was ever put, and every one that was removed.
-  let put = Shared<[StoreKey]>([])
-  let removed = Shared<Set<StoreKey>>([])
+  let put = Shared<[ItemName]>([])
+  let removed = Shared<Set<ItemName>>([])
   /// Listeners in addition to those of the memory.
   let listeners = Shared<[AsyncStream<StoreEvent>.Continuation]>([])
   /// Orders the handover of bytes for the thread sanitizer, which does not see Swift's mutex.
@@ -37,9 +37,9 @@ final class Flag: Sendable {
 }
 
 extension MemoryStore {
-  var items: [StoreKey: SecretBytes] {
-    var items: [StoreKey: SecretBytes] = [:]
-    for key in keys(in: nil) { items[key] = value(for: key) }
+  var items: [ItemName: SecretBytes] {
+    var items: [ItemName: SecretBytes] = [:]
+    for name in names(in: nil) { items[name] = value(for: name) }
     return items
   }
 }

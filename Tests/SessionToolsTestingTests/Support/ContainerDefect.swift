@@ -12,10 +12,11 @@ enum ContainerDefect: String, CaseIterable, CustomStringConvertible, Sendable {
   // Other containers
   case forgetsAll, forgetsRemovals, hasAnotherStore
   // Items that cannot be read
-  case losesAllWhenLocked, looksEmptyWhenLocked, looksEmptyToNewerCalls, removesDamaged
+  case losesAllWhenLocked, seemsEmptyWhenLocked, seemsEmptyToNewerCalls, removesDamaged
   // The newer calls
-  case readsAnotherMemory, keepsTwoMemories, losesUpdates, tellsNothing, tellsNoRemovals
-  case tellsOneListener, tellsOwnChanges, tellsNobodyWhoIsLate, ignoresCancelledListeners
+  case readsAnotherMemory, keepsTwoMemories, losesUpdates, reportsNothing, reportsNoRemovals
+  case reportsOneListener, reportsOwnChanges, reportsNothingToLateListeners,
+    ignoresCancelledListeners
 
   var description: String { rawValue }
 

@@ -51,17 +51,17 @@ extension ContainerDefect {
       "items are kept while they cannot be read",
       "the newer calls never report unreadable as absent",
     ],
-    .looksEmptyWhenLocked: [
+    .seemsEmptyWhenLocked: [
       "a container that cannot read throws",
       "the newer calls never report unreadable as absent",
     ],
-    .looksEmptyToNewerCalls: [
+    .seemsEmptyToNewerCalls: [
       "the newer calls never report unreadable as absent"
     ],
     .removesDamaged: [
       "an item that cannot be decoded is an error, and is not removed"
     ],
-    .tellsNothing: [
+    .reportsNothing: [
       "storing an item is reported",
       "removing an item is reported",
       "every listener is notified",
@@ -69,16 +69,16 @@ extension ContainerDefect {
       "a stream ends when its task is cancelled",
       "changes by another container are reported",
     ],
-    .tellsNoRemovals: [
+    .reportsNoRemovals: [
       "removing an item is reported",
       "changes by another container are reported",
     ],
-    .tellsOneListener: [
+    .reportsOneListener: [
       "every listener is notified",
       "a stream ends when its task is cancelled",
       "changes by another container are reported",
     ],
-    .tellsOwnChanges: [
+    .reportsOwnChanges: [
       "changes by another container are reported"
     ],
     .ignoresCancelledListeners: [
@@ -128,7 +128,7 @@ extension ContainerDefect {
     .losesUpdates: [
       "eight tasks that use a container lose nothing"
     ],
-    .tellsNobodyWhoIsLate: [
+    .reportsNothingToLateListeners: [
       "changes that are read late are reported"
     ],
   ]

@@ -3,7 +3,7 @@ enum Defect: String, CaseIterable, CustomStringConvertible, Sendable {
   // Values
   case addsNewlines, takesEmptyForAbsent, endsValuesAtNUL, trimsValues, repairsUTF8
   case composesValues, countsValuesByBytes, cutsValuesAt64KiB, refusesTheLargest
-  case takesTooLargeValues, noticesTooLargeValuesLate, givesEmptyForAbsent, makesWhatIsRead
+  case takesTooLargeValues, refusesTooLargeValuesLate, givesEmptyForAbsent, makesWhatIsRead
   case removesWhatIsRead
   // Names
   case ignoresCase, trimsNames, removesControlCharacters, composesNames, keepsASCIINames
@@ -19,9 +19,10 @@ enum Defect: String, CaseIterable, CustomStringConvertible, Sendable {
   // Kinds of calls
   case keepsTwoMemories
   // Streams
-  case tellsNothing, tellsNoRemovals, tellsTheFirstOfAList, tellsOneListener, tellsTheNewest
-  case tellsWhatDidNotChange, tellsOwnChanges, ignoresCancelledListeners, endsAllListeners
-  case outlivesItsStore, tellsOfOtherNames
+  case reportsNothing, reportsNoRemovals, reportsTheFirstOfAList, reportsOneListener,
+    reportsTheNewest
+  case reportsWhatDidNotChange, reportsOwnChanges, ignoresCancelledListeners, endsAllListeners
+  case outlivesItsStore, reportsOtherNames
   // Exclusive access
   case excludesNobody, hasOneLock, keepsItsLock, neverWaits, runsAfterTheTimeout
   case failsInsteadOfTimingOut, waitsWhenCancelled, excludesOneKindOfCalls, excludesOneObject
@@ -32,7 +33,7 @@ enum Defect: String, CaseIterable, CustomStringConvertible, Sendable {
   // Other objects
   case forgetsAll, forgetsRemovals, readsWhatItKnows
   // Locking
-  case looksEmptyWhenLocked, takesChangesWhenLocked, losesAllWhenLocked, tellsNoUnlocking
+  case seemsEmptyWhenLocked, takesChangesWhenLocked, losesAllWhenLocked, reportsNoUnlocking
   // Errors and traits
   case showsValues, namesNoStore, saysNothingOfProtection
   // Migration

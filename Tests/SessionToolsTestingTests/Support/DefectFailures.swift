@@ -61,16 +61,16 @@ extension Defect {
       "a value that is too large is refused",
       "the error of a too large value does not show the value",
     ],
-    .noticesTooLargeValuesLate: [
+    .refusesTooLargeValuesLate: [
       "a list with a value that is too large changes nothing"
     ],
     .ignoresCase: [
-      "all keys are listed in ascending order",
+      "all names are listed in ascending order",
       "composed and decomposed characters are different",
       "names are listed byte for byte as they were given",
       "names may have control characters",
       "names that differ in case are different",
-      "the keys of one namespace are listed in ascending order",
+      "the names of one namespace are listed in ascending order",
     ],
     .trimsNames: [
       "names are listed byte for byte as they were given",
@@ -93,7 +93,7 @@ extension Defect {
       "names may have control characters",
       "names that differ in case are different",
       "names that differ in spaces are different",
-      "the keys of one namespace are listed in ascending order",
+      "the names of one namespace are listed in ascending order",
       "the longest names are kept apart to their last byte",
     ],
     .decodesNames: [
@@ -110,26 +110,26 @@ extension Defect {
       "the longest names are kept apart to their last byte",
     ],
     .ignoresGroups: [
-      "a namespace lists only its own keys",
-      "all keys are listed in ascending order",
+      "a namespace lists only its own names",
+      "all names are listed in ascending order",
       "an access group or an installation makes another namespace",
       "every part of a name may have the full length",
       "names that are equal as joined text are kept apart",
     ],
     .joinsParts: [
-      "a namespace lists only its own keys",
-      "all keys are listed in ascending order",
+      "a namespace lists only its own names",
+      "all names are listed in ascending order",
       "an access group or an installation makes another namespace",
       "names that are equal as joined text are kept apart",
     ],
     .joinsPartsWithDots: [
-      "a namespace lists only its own keys",
-      "all keys are listed in ascending order",
+      "a namespace lists only its own names",
+      "all names are listed in ascending order",
       "an access group or an installation makes another namespace",
       "names that are equal as joined text are kept apart",
     ],
     .findsNamespacesByPrefix: [
-      "a namespace lists only its own keys"
+      "a namespace lists only its own names"
     ],
     .listsComposedNames: [
       "another object finds what was put",
@@ -172,36 +172,36 @@ extension Defect {
     ],
     .listsNamespacesInNoOrder: [
       "a list of a cancelled task is applied all or nothing",
-      "a removed key is not listed",
-      "the keys of one namespace are listed in ascending order",
+      "a removed name is not listed",
+      "the names of one namespace are listed in ascending order",
     ],
     .listsAllNamespaces: [
       "a list of a cancelled task is applied all or nothing",
-      "a namespace lists only its own keys",
-      "the keys of one namespace are listed in ascending order",
+      "a namespace lists only its own names",
+      "the names of one namespace are listed in ascending order",
     ],
-    .tellsNoRemovals: [
+    .reportsNoRemovals: [
       "a removal is reported",
       "every item that a list changes is reported",
       "changes by another object are reported",
     ],
-    .tellsTheFirstOfAList: [
+    .reportsTheFirstOfAList: [
       "every item that a list changes is reported",
       "changes by another object are reported",
     ],
-    .tellsOneListener: [
+    .reportsOneListener: [
       "every listener is notified"
     ],
-    .tellsTheNewest: [
+    .reportsTheNewest: [
       "a listener that reads late misses nothing"
     ],
-    .tellsWhatDidNotChange: [
+    .reportsWhatDidNotChange: [
       "only changes are reported"
     ],
-    .tellsOfOtherNames: [
+    .reportsOtherNames: [
       "a stream of some names has their changes and no others"
     ],
-    .tellsOwnChanges: [
+    .reportsOwnChanges: [
       "changes by another object are reported"
     ],
     .ignoresCancelledListeners: [
@@ -303,7 +303,7 @@ extension Defect {
       "two objects that change the data at the same time lose nothing",
       "changes by another object are reported",
     ],
-    .looksEmptyWhenLocked: [
+    .seemsEmptyWhenLocked: [
       "a locked store never looks empty",
       "a locked store refuses changes",
       "the error of a locked store does not show the value",
@@ -318,7 +318,7 @@ extension Defect {
       "a locked store refuses changes",
       "unlocking makes everything readable again",
     ],
-    .tellsNoUnlocking: [
+    .reportsNoUnlocking: [
       "unlocking is reported"
     ],
     .showsValues: [
@@ -379,25 +379,25 @@ extension Defect {
       "no reader sees a part of a list",
     ],
     .listsInNoOrder: [
-      "all keys are listed in ascending order",
-      "the keys of one namespace are listed in ascending order",
+      "all names are listed in ascending order",
+      "the names of one namespace are listed in ascending order",
     ],
     .listsTwice: [
-      "a key is listed once, however often it was put"
+      "a name is listed once, however often it was put"
     ],
     .listsRemoved: [
-      "a removed key is not listed",
+      "a removed name is not listed",
       "removing an absent item is not an error and changes nothing",
     ],
     .failsToListNothing: [
-      "an empty store lists no keys"
+      "an empty store lists no names"
     ],
     .keepsTwoMemories: [
       "eight tasks that make both kinds of calls lose nothing",
       "one kind of calls reads what the other puts",
       "one kind of calls does not find what the other removes",
     ],
-    .tellsNothing: [
+    .reportsNothing: [
       "a listener that reads late misses nothing",
       "a put is reported",
       "a removal is reported",

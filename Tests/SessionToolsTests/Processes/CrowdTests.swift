@@ -105,7 +105,7 @@ import Testing
     let given: [String: String] = try stage.answer("/tokens")
     #expect(given.count >= 100 && given.count < 200, "some tokens were not requested any more")
     for user in 0..<200 {
-      let bytes = try #require(try stage.store.value(for: StoreKey("\(user)", in: "crowd")))
+      let bytes = try #require(try stage.store.value(for: ItemName("\(user)", in: "crowd")))
       let stored = try JSONDecoder().decode(Stored.self, from: Data(bytes.copyBytes()))
       #expect(stored.refreshToken == given["\(user)"] ?? "refresh-\(user)-0")
     }

@@ -38,7 +38,7 @@ struct SharedSession: Sendable {
   /// Returns the sequence number of the item that a worker stored last.
   func storedSequence() throws -> Int? {
     struct Stored: Decodable { let sequence: Int }
-    guard let bytes = try store.value(for: StoreKey("credentials", in: "worker")) else {
+    guard let bytes = try store.value(for: ItemName("credentials", in: "worker")) else {
       return nil
     }
     return try JSONDecoder().decode(Stored.self, from: Data(bytes.copyBytes())).sequence

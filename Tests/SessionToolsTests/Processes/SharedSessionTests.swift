@@ -40,7 +40,7 @@ import Testing
     #expect(counts.refreshes == refreshCount)
     #expect(counts.reuses == 0 && counts.rejected == 0)
     #expect(try shared.storedSequence() == refreshCount, "no user was signed out")
-    #expect(try await shared.store.keys(in: nil).count == 1, "nothing else is left")
+    #expect(try await shared.store.names(in: nil).count == 1, "nothing else is left")
     #expect(workCounts.allSatisfy { ($0 ?? 0) > 0 }, "each process took part")
     return workCounts.compactMap { $0 }.reduce(0, +)
   }
@@ -116,7 +116,7 @@ import Testing
         #expect(try await shared.server.counts().reuses == 0)
         #expect(try shared.storedSequence() == stored + 1)
       }
-      #expect(try await shared.store.keys(in: nil).count <= 1, "nothing else is left")
+      #expect(try await shared.store.names(in: nil).count <= 1, "nothing else is left")
       fates.append(Fate(moment: moment, wasSpent: isLost, ending: words[0]))
     }
     // Some moments are before the token was spent, and some after.

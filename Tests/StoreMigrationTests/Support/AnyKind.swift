@@ -51,7 +51,7 @@ final class TestStore: Sendable {
 
   func contents() throws -> Contents {
     var contents: Contents = [:]
-    for key in try store.keys(in: nil) { contents[key] = try store.value(for: key) }
+    for name in try store.names(in: nil) { contents[name] = try store.value(for: name) }
     return contents
   }
 }

@@ -9,7 +9,7 @@ struct HookedStore: BlockingSecretStore, ForwardingStore, MigratableStore {
 
   let base: MemoryStore
   let traits: StoreTraits
-  private let beforeRead: Hook<StoreKey>
+  private let beforeRead: Hook<ItemName>
   private let beforeChange: Hook<[StoreChange]>
   /// Whether a change is reported as made, and is not.
   private let isIgnored: @Sendable (StoreChange) -> Bool
@@ -17,7 +17,7 @@ struct HookedStore: BlockingSecretStore, ForwardingStore, MigratableStore {
 
   init(
     _ base: MemoryStore, isAtomic: Bool = true,
-    beforeRead: @escaping Hook<StoreKey> = { _ in nil },
+    beforeRead: @escaping Hook<ItemName> = { _ in nil },
     beforeChange: @escaping Hook<[StoreChange]> = { _ in nil },
     isIgnored: @escaping @Sendable (StoreChange) -> Bool = { _ in false }
   ) {
@@ -27,16 +27,16 @@ struct HookedStore: BlockingSecretStore, ForwardingStore, MigratableStore {
     self.isIgnored = isIgnored
     traits = StoreTraits(
       isAtomic: isAtomic, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: 1000)
+      maximumValueByteCount: 1000)
   }
 
   func protection() -> StoreProtection { StoreProtection("a test", atRest: .keyFile) }
 
   func identity() -> String? { base.identity() }
 
-  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    if let error = beforeRead(key) { throw error }
-    return base.value(for: key)
+  func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
+    if let error = beforeRead(name) { throw error }
+    return base.value(for: name)
   }
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
@@ -44,7 +44,7 @@ struct HookedStore: BlockingSecretStore, ForwardingStore, MigratableStore {
     base.apply(changes.filter { !isIgnored($0) })
   }
 
-  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    base.keys(in: namespace)
+  func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    base.names(in: namespace)
   }
 }

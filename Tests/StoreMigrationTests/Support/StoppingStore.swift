@@ -55,7 +55,7 @@ struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
     self.life = life
     traits = StoreTraits(
       isAtomic: isAtomic, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-      largestValueByteCount: 1000, isReadOnly: isReadOnly)
+      maximumValueByteCount: 1000, isReadOnly: isReadOnly)
     self.atRest = atRest
   }
 
@@ -63,7 +63,7 @@ struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
 
   func identity() -> String? { base.identity() }
 
-  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? { base.value(for: key) }
+  func value(for name: ItemName) throws(StoreError) -> SecretBytes? { base.value(for: name) }
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
     guard !changes.isEmpty else { return }
@@ -77,8 +77,8 @@ struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
     }
   }
 
-  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    base.keys(in: namespace)
+  func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    base.names(in: namespace)
   }
 
   private static let died = StoreError(.io, store: "a test", reason: "the process died")

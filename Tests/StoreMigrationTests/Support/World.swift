@@ -1,7 +1,7 @@
 import SessionToolsBase
 import StoreMigration
 
-typealias Contents = [StoreKey: SecretBytes]
+typealias Contents = [ItemName: SecretBytes]
 
 /// Two stores and a journal that outlive processes.
 struct World {
@@ -37,8 +37,8 @@ struct World {
 extension MemoryStore {
   var contents: Contents {
     Dictionary(
-      uniqueKeysWithValues: keys(in: nil).compactMap { key in
-        value(for: key).map { (key, $0) }
+      uniqueKeysWithValues: names(in: nil).compactMap { name in
+        value(for: name).map { (name, $0) }
       })
   }
 }
@@ -56,23 +56,26 @@ extension MigrationReport {
 
 extension Migration.UndoReport {
   /// The names in the target of the items that were left.
-  var left: [StoreKey] {
+  var left: [ItemName] {
     get throws {
-      var left: [StoreKey] = []
-      try forEachLeftItem { key, _ in left.append(key) }
+      var left: [ItemName] = []
+      try forEachLeftItem { name, _ in left.append(name) }
       return left
     }
   }
 }
 
-func key(_ identifier: String, in namespace: StoreNamespace = "mail") throws(StoreError) -> StoreKey
+func name(_ identifier: String, in namespace: StoreNamespace = "mail") throws(StoreError)
+  -> ItemName
 {
-  try StoreKey(identifier, in: namespace)
+  try ItemName(identifier, in: namespace)
 }
 
 func items(_ texts: [String: String], in namespace: StoreNamespace = "mail") throws -> Contents {
   var items: Contents = [:]
-  for (name, text) in texts { items[try key(name, in: namespace)] = SecretBytes(utf8: text) }
+  for (identifier, text) in texts {
+    items[try name(identifier, in: namespace)] = SecretBytes(utf8: text)
+  }
   return items
 }
 

@@ -18,18 +18,18 @@ package struct Rules: Sendable {
   /// A record that opens behind the break of the chain is damage.
   package var searchesBehindBreak = true
 
-  // Settling
+  // Recovery
 
-  /// A writer settles the changes behind the mark before it writes.
-  package var settlesBeforeWriting = true
+  /// A writer recovers the changes behind the mark before it writes.
+  package var recoversBeforeWriting = true
   /// The last change that counts is written again before it is synced.
   package var writesAgain = true
   /// It is written from the memory in which it was verified, not from the file.
   package var writesFromMemory = true
   /// A dropped change is replaced by a void change.
   package var replacesDropped = true
-  /// Settling syncs the directory before it writes the mark.
-  package var settlingSyncsDirectory = true
+  /// Recovery syncs the directory before it writes the mark.
+  package var recoverySyncsDirectory = true
 
   // Writing
 
@@ -73,9 +73,9 @@ package struct Rules: Sendable {
   package var neverGoesBack = true
   /// The void change that replaces a dropped change does not count for a journal's version.
   package var judgesBeforeDropping = true
-  /// An open reader that finds a lower mark settles the changes behind its own end, instead of only
-  /// writing its own mark again.
-  package var settlesLostMark = true
+  /// An open reader that finds a lower mark recovers the changes behind its own end, instead of
+  /// only writing its own mark again.
+  package var recoversLostMark = true
   /// A reader that cannot write counts only bytes that it read from the disk.
   package var readsDirect = true
   /// A writer checks that its own last record is still in the journal.

@@ -26,19 +26,19 @@ package struct NumberedChange: Sendable {
   package var changes: [StoreChange] {
     get throws(StoreError) {
       [
-        .put(longValue, for: try key("first")),
+        .put(longValue, for: try name("first")),
         .put(shortValue(number), for: try slot(number)),
         .remove(try slot(number + Self.slotLifetime)),
-        .put(longValue, for: try key("second")),
+        .put(longValue, for: try name("second")),
       ]
     }
   }
 
   /// All items of the writer after the change.
-  package var contents: [StoreKey: SecretBytes] {
+  package var contents: [ItemName: SecretBytes] {
     get throws(StoreError) {
       guard number > 0 else { return [:] }
-      var contents = [try key("first"): longValue, try key("second"): longValue]
+      var contents = [try name("first"): longValue, try name("second"): longValue]
       for older in max(1, number - Self.slotLifetime + 1)...number {
         contents[try slot(older)] = shortValue(older)
       }
@@ -61,11 +61,11 @@ package struct NumberedChange: Sendable {
 
   private func shortValue(_ number: Int) -> SecretBytes { SecretBytes(utf8: "\(number):") }
 
-  private func slot(_ number: Int) throws(StoreError) -> StoreKey {
-    try key("slot \(number % Self.slotCount)")
+  private func slot(_ number: Int) throws(StoreError) -> ItemName {
+    try name("slot \(number % Self.slotCount)")
   }
 
-  private func key(_ identifier: String) throws(StoreError) -> StoreKey {
-    try StoreKey(identifier, in: Self.namespace(of: writer))
+  private func name(_ identifier: String) throws(StoreError) -> ItemName {
+    try ItemName(identifier, in: Self.namespace(of: writer))
   }
 }

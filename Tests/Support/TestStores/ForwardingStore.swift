@@ -15,15 +15,15 @@ extension ForwardingStore {
   package func protection() throws(StoreError) -> StoreProtection { try base.protection() }
 
   package func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    try base.withExclusiveAccess(to: key, timeout: timeout, body)
+    try base.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   package func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    try await base.withExclusiveAccess(to: key, timeout: timeout, body)
+    try await base.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   package func changes() -> AsyncStream<StoreEvent> { base.changes() }

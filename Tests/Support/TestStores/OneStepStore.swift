@@ -11,7 +11,7 @@ package final class OneStepStore: BlockingSecretStore, ConditionalStore, Forward
   private let state = Mutex(State())
 
   private struct State {
-    var exclusiveNames: [StoreKey] = []
+    var exclusiveNames: [ItemName] = []
     var conditionalCount = 0
     /// The numbers of the conditional changes at which exclusive access is lost.
     var losses: Set<Int> = []
@@ -26,13 +26,13 @@ package final class OneStepStore: BlockingSecretStore, ConditionalStore, Forward
   }
 
   /// The names to which exclusive access was given, in order.
-  package var exclusiveNames: [StoreKey] { state.withLock { $0.exclusiveNames } }
+  package var exclusiveNames: [ItemName] { state.withLock { $0.exclusiveNames } }
   /// The number of conditional changes that were asked for.
   package var conditionalCount: Int { state.withLock { $0.conditionalCount } }
 
-  package func value(for key: StoreKey) -> SecretBytes? { base.value(for: key) }
-  package func contains(_ key: StoreKey) -> Bool { base.value(for: key) != nil }
-  package func keys(in namespace: StoreNamespace?) -> [StoreKey] { base.keys(in: namespace) }
+  package func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
+  package func contains(_ name: ItemName) -> Bool { base.value(for: name) != nil }
+  package func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
 
   package func apply(_ changes: [StoreChange]) {
     state.withLock { _ in base.apply(changes) }
@@ -47,23 +47,23 @@ package final class OneStepStore: BlockingSecretStore, ConditionalStore, Forward
         return .failure(
           StoreError(.exclusionLost, store: "test", reason: "the process was stopped"))
       }
-      let outcome = condition.outcome(whenStored: base.value(for: condition.key))
+      let outcome = condition.outcome(whenStored: base.value(for: condition.name))
       if outcome == .made { base.apply(changes) }
       return .success(outcome)
     }.get()
   }
 
   package func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    state.withLock { $0.exclusiveNames.append(key) }
-    return try base.withExclusiveAccess(to: key, timeout: timeout, body)
+    state.withLock { $0.exclusiveNames.append(name) }
+    return try base.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 
   package func withExclusiveAccess<Result>(
-    to key: StoreKey, timeout: Duration, _ body: () async throws -> Result
+    to name: ItemName, timeout: Duration, _ body: () async throws -> Result
   ) async throws -> Result {
-    state.withLock { $0.exclusiveNames.append(key) }
-    return try await base.withExclusiveAccess(to: key, timeout: timeout, body)
+    state.withLock { $0.exclusiveNames.append(name) }
+    return try await base.withExclusiveAccess(to: name, timeout: timeout, body)
   }
 }

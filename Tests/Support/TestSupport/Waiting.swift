@@ -15,7 +15,7 @@ package let patience = Duration.seconds(300)
 /// One step counts for at most 30 seconds: a machine that stood still meanwhile, as a virtual one
 /// does while it is moved, has not waited.
 package struct Wait {
-  private static let longestStep = Duration.seconds(30)
+  private static let maximumStep = Duration.seconds(30)
   private let limit: Duration
   private var waited = Duration.zero
   private var last: Duration
@@ -33,7 +33,7 @@ package struct Wait {
   }
 
   package mutating func isOver(at now: Duration) -> Bool {
-    waited += min(now - last, Self.longestStep)
+    waited += min(now - last, Self.maximumStep)
     last = now
     return waited >= limit
   }

@@ -153,7 +153,7 @@ class Header:
 
 class Address(NamedTuple):
     ns: bytes
-    place: int
+    shard: int
     tag: bytes
 
 
@@ -173,25 +173,25 @@ class Keys:
     def __init__(self, store_id: bytes, index_key: bytes, data_keys: dict, fingerprint: str):
         self.fingerprint = fingerprint
         self.store_id = store_id
-        self.group, self.namespace, self.place, self.tag, self.lease = (
+        self.group, self.namespace, self.shard, self.tag, self.lease = (
             derive(index_key, number) for number in (2, 3, 4, 5, 6))
         self.value = {epoch: derive(key, 3) for epoch, key in data_keys.items()}
         self.name = {epoch: derive(key, 5) for epoch, key in data_keys.items()}
 
     def address(self, name: Name) -> Address:
-        # The identifier is the canonical key's last part, and always present.
+        # The identifier is the canonical name's last part, and always present.
         without = name.canonical()[:-(5 + len(name.identifier.encode()))]
         install = 1 if name.install is None else 5 + len(name.install.encode())
         ns = (keyed_hash(16, self.group, without[:-install])[:8]
               + keyed_hash(16, self.namespace, without)[:8])
-        return Address(ns, self._place(name), keyed_hash(16, self.tag, name.canonical()))
+        return Address(ns, self._shard(name), keyed_hash(16, self.tag, name.canonical()))
 
     def lease_address(self, name: Name) -> tuple:
-        place = self._place(refreshed_item(name) or name)
-        return place, keyed_hash(16, self.lease, name.canonical())
+        shard = self._shard(refreshed_item(name) or name)
+        return shard, keyed_hash(16, self.lease, name.canonical())
 
-    def _place(self, name: Name) -> int:
-        digest = keyed_hash(16, self.place, name.canonical())
+    def _shard(self, name: Name) -> int:
+        digest = keyed_hash(16, self.shard, name.canonical())
         return struct.unpack("<h", digest[:2])[0]
 
 
@@ -199,7 +199,7 @@ class Keys:
 
 class Row(NamedTuple):
     ns: bytes
-    place: int
+    shard: int
     tag: bytes
     version: int
     epoch: int
@@ -215,7 +215,7 @@ class Row(NamedTuple):
             raise Corrupt("row: a column that no writer makes")
 
     def bound(self, store_id: bytes) -> bytes:
-        return (ROW_MAGIC + store_id + self.ns + struct.pack("<h", self.place) + self.tag
+        return (ROW_MAGIC + store_id + self.ns + struct.pack("<h", self.shard) + self.tag
                 + struct.pack("<qiB", self.version, self.epoch, self.gone) + self.write)
 
 
@@ -227,7 +227,7 @@ class Database:
         self.rows = rows
 
     def items(self) -> list:
-        """Returns all items, sorted by canonical key; fails when one row does not open."""
+        """Returns all items, sorted by canonical name; fails when one row does not open."""
         items = []
         for row in self.rows:
             row.check()
@@ -241,7 +241,7 @@ class Database:
         """Returns the value of one item: the rows at its address alone are looked at."""
         address = self.keys.address(name)
         for row in self.rows:
-            if (row.ns, row.place, row.tag) == address:
+            if (row.ns, row.shard, row.tag) == address:
                 row.check()
                 value = self._value(row)
                 if value is not None:
@@ -263,7 +263,7 @@ class Database:
         if not 64 <= len(plain) <= MAX_NAME:
             raise Corrupt("row: the length of the name")
         name = Name.parse(plain)
-        if self.keys.address(name) != (row.ns, row.place, row.tag):
+        if self.keys.address(name) != (row.ns, row.shard, row.tag):
             raise Corrupt("row: its name belongs to another address")
         return name
 

@@ -86,15 +86,15 @@ class Builder(SeededBuilder):
         namespace = name_bytes(name[:3])
         ns = (blake(16, service_and_group, key=subkey(self.ik, 2))[:8]
               + blake(16, namespace, key=subkey(self.ik, 3))[:8])
-        place = int.from_bytes(
+        shard = int.from_bytes(
             blake(16, name_bytes(name), key=subkey(self.ik, 4))[:2], "little", signed=True)
-        return ns, place, blake(16, name_bytes(name), key=subkey(self.ik, 5))
+        return ns, shard, blake(16, name_bytes(name), key=subkey(self.ik, 5))
 
     def row(self, name, value, gone=False, version=None, epoch=None, write=None, address=None,
             key=None, name_size=None, name_fill=b"\0", length=None, size=None, fill=b"\0",
             name_nonce=None, value_key=3, data_key=None):
         """Seals a row; some of the keywords make one that opens but breaks a rule."""
-        ns, place, tag = address or self.address(name)
+        ns, shard, tag = address or self.address(name)
         written, data_key = [
             (number, data_key or own) for number, state, own in self.epochs
             if number == epoch or (epoch is None and state == 2)][0]
@@ -102,14 +102,14 @@ class Builder(SeededBuilder):
             self.clock += 1000
             version = self.clock
         write, nonce = write or self.draw(16), self.draw(24)
-        bound = (b"SSNTDBI1" + self.store_id + ns + place.to_bytes(2, "little", signed=True) + tag
+        bound = (b"SSNTDBI1" + self.store_id + ns + shard.to_bytes(2, "little", signed=True) + tag
                  + version.to_bytes(8, "little", signed=True) + written.to_bytes(4, "little")
                  + bytes([gone]) + write)
         key = name_bytes(name) if key is None else key
         plain_name = key.ljust(name_size or max(64, -(-len(key) // 64) * 64), name_fill)
         plain_value = struct.pack("<I", len(value) if length is None else length) + value
         plain_value = plain_value.ljust(size or value_size(len(value)), fill)
-        return dict(ns=ns, place=place, tag=tag, version=version, epoch=written, gone=gone,
+        return dict(ns=ns, shard=shard, tag=tag, version=version, epoch=written, gone=gone,
                     write=write, nonce=nonce,
                     name=aead(subkey(data_key, 5), name_nonce or nonce, bound, plain_name),
                     value=aead(subkey(data_key, value_key), nonce, bound, plain_value))
@@ -151,7 +151,7 @@ class Writer:
         lines += ["header: " + " ".join(map(str, columns + [len(data)]))] + self.hex(data)
         for row in builder.rows if rows is None else rows:
             lines.append("row: " + " ".join([
-                row["ns"].hex() or "-", str(row["place"]), row["tag"].hex() or "-",
+                row["ns"].hex() or "-", str(row["shard"]), row["tag"].hex() or "-",
                 str(row["version"]), str(row["epoch"]), str(int(row["gone"])),
                 row["write"].hex() or "-", row["nonce"].hex() or "-"]))
             for part in ("name", "value"):
@@ -366,7 +366,7 @@ def rows(write):
     for title, comment, columns, reads in (
             ("ns", "another namespace", dict(ns=flip(first["ns"], 15)), moved),
             ("ns_of_other", "the namespace of another row", dict(ns=b.rows[2]["ns"]), moved),
-            ("place", "another place", dict(place=first["place"] ^ 1), moved),
+            ("shard", "another shard", dict(shard=first["shard"] ^ 1), moved),
             ("tag", "another tag", dict(tag=flip(first["tag"], 0)), moved),
             ("version", "another version", dict(version=first["version"] + 1), hit),
             ("gone", "the row of an item, said to be a removal", dict(gone=True), hit),
@@ -387,11 +387,11 @@ def rows(write):
           expect="key missing", reads=[(A, "key-missing"), *others])
     foreign = three("rows of another store")
     write("row_of_other_store", "rows of another store at the right addresses", b,
-          rows=[dict(row, ns=own["ns"], place=own["place"], tag=own["tag"])
+          rows=[dict(row, ns=own["ns"], shard=own["shard"], tag=own["tag"])
                 for own, row in zip(b.rows, foreign.rows)], expect="corrupt",
           reads=[(name, "corrupt") for name in THREE])
-    swapped = [dict(first, ns=second["ns"], place=second["place"], tag=second["tag"]),
-               dict(second, ns=first["ns"], place=first["place"], tag=first["tag"]), b.rows[2]]
+    swapped = [dict(first, ns=second["ns"], shard=second["shard"], tag=second["tag"]),
+               dict(second, ns=first["ns"], shard=first["shard"], tag=first["tag"]), b.rows[2]]
     write("row_swapped", "two rows whose addresses were exchanged", rows=swapped,
           reads=[(A, "corrupt"), (B, "corrupt"), (C, THREE[C])], **bad)
     old, new = Builder("older"), Builder("older")
@@ -414,7 +414,7 @@ def rows(write):
     irregular("other_name", "the name of another item at the address", v, key=name_bytes(NEVER))
     irregular("name_too_long", "a name with 64 zeros too many", v, name_size=128)
     irregular("name_fill", "bytes other than zeros behind the name", v, name_fill=b"\1")
-    irregular("name_no_key", "a name that is not a canonical key", v, key=b"\2abc")
+    irregular("name_no_key", "a name that is not a canonical name", v, key=b"\2abc")
     irregular("name_empty", "a name of zeros alone", v, key=b"")
     irregular("name_empty_part", "a name with an empty part", v,
               key=b"\1\0\0\0\0\0\0\1\1\0\0\0a")

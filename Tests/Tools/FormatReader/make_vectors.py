@@ -333,7 +333,7 @@ def contents(write):
         name = ("svc", None, "i" * (size // 2), "d" * (size - size // 2 - 19))
         assert len(name_bytes(name)) == size
         b = Builder(f"name {size}").put(name, b"v").put(A, b"a")
-        write(f"ok_name_{size}", f"a name whose canonical key has {size} bytes", b.files(), b,
+        write(f"ok_name_{size}", f"a name whose canonical name has {size} bytes", b.files(), b,
               items={name: b"v", A: b"a"})
 
     names = {(s, g, i, d): f"{g} {i}".encode() for s in ("svc",) for g in (None,
@@ -1232,11 +1232,11 @@ def records(write):
          tag_of=B)
     for suffix, comment, tag_of in (("", ", under its own tag", None),
                                     ("_item_tag", ", under the tag of the right key", B)):
-        name("trailing_byte" + suffix, "a byte follows the canonical key" + comment, key + b"\1",
+        name("trailing_byte" + suffix, "a byte follows the canonical name" + comment, key + b"\1",
              tag_of)
         name("presence_2" + suffix, "a presence byte is 2" + comment, b"\2" + key[1:], tag_of)
         name("longer_by_a_zero" + suffix,
-             "the canonical key's last part is longer by a zero" + comment,
+             "the canonical name's last part is longer by a zero" + comment,
              key[:10] + struct.pack("<I", 5) + key[14:] + b"\0", tag_of)
     name("presence_255", "an absent part's presence byte is 255", key[:8] + b"\xff" + key[9:])
     name("not_utf8", "a part is not UTF-8", key[:-1] + b"\xff")
@@ -1250,7 +1250,7 @@ def records(write):
     name("identifier_4097", "the item identifier has 4097 bytes",
          name_bytes(("svc", None, None, "x" * 4097)))
     name("part_length_huge", "a part's length is 4 GiB less one", b"\1\xff\xff\xff\xff" + key[5:])
-    name("cut", "the canonical key is cut", name_bytes(("svc", None, None, "x" * 60))[:64])
+    name("cut", "the canonical name is cut", name_bytes(("svc", None, None, "x" * 60))[:64])
     name("of_void", "the name is empty, but this is no removal", b"")
 
     value = dict(read="corrupt")

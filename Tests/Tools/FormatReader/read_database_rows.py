@@ -21,8 +21,8 @@ def columns(row: dict) -> dict:
 
 
 def lease(keys: database_rows.Keys, name) -> dict:
-    place, tag = keys.lease_address(name)
-    return {"place": place, "tag": tag.hex()}
+    shard, tag = keys.lease_address(name)
+    return {"shard": shard, "tag": tag.hex()}
 
 
 def main() -> int:

@@ -121,20 +121,20 @@ class Name(NamedTuple):
                 parts.append(None)
                 continue
             if presence != b"\1" or at + 4 > len(data):
-                raise Corrupt("canonical key: presence byte or length")
+                raise Corrupt("canonical name: presence byte or length")
             size = struct.unpack_from("<I", data, at)[0]
             at += 4
             if not 1 <= size <= MAX_PART or at + size > len(data):
-                raise Corrupt("canonical key: a part is empty or too long")
+                raise Corrupt("canonical name: a part is empty or too long")
             try:
                 parts.append(data[at:at + size].decode())
             except UnicodeDecodeError:
-                raise Corrupt("canonical key: not UTF-8") from None
+                raise Corrupt("canonical name: not UTF-8") from None
             at += size
         if parts[0] is None or parts[3] is None:
-            raise Corrupt("canonical key: service or item identifier is missing")
+            raise Corrupt("canonical name: service or item identifier is missing")
         if len(data) != -(-at // 64) * 64 or any(data[at:]):
-            raise Corrupt("name: bytes other than zeros, or too many, after the canonical key")
+            raise Corrupt("name: bytes other than zeros, or too many, after the canonical name")
         return cls(*parts)
 
 
@@ -347,8 +347,8 @@ class Keys:
         self.value, self.name = derive(data_key, 3), derive(data_key, 5)
         self.tags, self.chain, self.mask = (derive(data_key, number)[:16] for number in (2, 4, 6))
 
-    def tag(self, canonical_key: bytes) -> bytes:
-        return sip(self.tags, canonical_key)[:15]
+    def tag(self, canonical_name: bytes) -> bytes:
+        return sip(self.tags, canonical_name)[:15]
 
     def fits(self, journal: Optional[bytes]) -> bool:
         return (journal is not None and len(journal) >= JOURNAL_HEAD
@@ -459,7 +459,7 @@ class Journal:
             self._walk(until=lambda: self.changes)
             if not self.changes:
                 raise Corrupt("journal: its first change is not whole, but it has no mark yet")
-            self._settle()
+            self._recover()
             self.mark_finding = "it belongs to the previous journal: this journal has no mark yet"
             return
         if data is None:
@@ -473,7 +473,7 @@ class Journal:
         mark = Mark(*struct.unpack_from("<QQ16s", data, 16))
         self._walk(until=lambda: self.offset >= mark.length)
         if self._meets(mark):
-            self._settle()
+            self._recover()
         else:
             self._take_stock(mark)
 
@@ -524,7 +524,7 @@ class Journal:
         return (not self.change and len(self.changes) >= uncounted
                 and mark == (self.offset, version, self.chain))
 
-    def _settle(self) -> None:
+    def _recover(self) -> None:
         """Counts whole changes behind the mark; ignores an unfinished one unless it is damage."""
         mark, counted = self.offset, len(self.changes)
         self._walk(until=lambda: False)
@@ -676,7 +676,7 @@ class Store:
         return (candidate, new_keys) if new_keys.fits(journal) else (header, keys)
 
     def items(self) -> list:
-        """Returns all items, sorted by canonical key.
+        """Returns all items, sorted by canonical name.
 
         Fails for any damaged store, because the list could be incomplete.
         """

@@ -53,11 +53,11 @@ class DatabaseVector:
         *columns, size = map(int, self._take("header"))
         self.header = database_rows.HeaderRow(*columns, self._bytes(size))
         while self.lines:
-            ns, place, tag, version, epoch, gone, write, nonce = self._take("row")
+            ns, shard, tag, version, epoch, gone, write, nonce = self._take("row")
             texts = [b"" if text == "-" else bytes.fromhex(text)
                      for text in (ns, tag, write, nonce)]
             parts = [self._bytes(int(*self._take(part))) for part in ("name", "value")]
-            self.rows.append(database_rows.Row(texts[0], int(place), texts[1], int(version),
+            self.rows.append(database_rows.Row(texts[0], int(shard), texts[1], int(version),
                                                int(epoch), gone == "1", texts[2], texts[3], *parts))
 
     def run(self):

@@ -7,7 +7,7 @@ func exitWhileConnecting() {
   for _ in 0..<4 {
     Thread.detachNewThread {
       do {
-        while true { _ = try openStore().value(for: StoreKey("a", in: "svc")) }
+        while true { _ = try openStore().value(for: ItemName("a", in: "svc")) }
       } catch {
         fail("\(error)")
       }

@@ -12,11 +12,11 @@ import SessionToolsBase
 func judge() throws {
   let (timeout, rounds) = (number(4), number(6))
   let options = SealedDatabaseStore.Options(
-    schema: argument(2), largestConnectionCount: 1, operationTimeout: .milliseconds(timeout))
+    schema: argument(2), maximumConnectionCount: 1, operationTimeout: .milliseconds(timeout))
   let key = KeyFile(argument(3))
-  let keys = try (0..<20).map { try StoreKey("\($0)", in: "svc") }
+  let names = try (0..<20).map { try ItemName("\($0)", in: "svc") }
   var (rightCount, errorCount) = (0, 0)
-  func value(of key: StoreKey) -> SecretBytes { SecretBytes(utf8: "value \(key.identifier)") }
+  func value(of name: ItemName) -> SecretBytes { SecretBytes(utf8: "value \(name.identifier)") }
   func check(_ name: String, _ body: () throws(StoreError) -> Bool) {
     let start = ContinuousClock.now
     do throws(StoreError) {
@@ -34,18 +34,18 @@ func judge() throws {
       return true
     }
     guard let store = opened else { continue }
-    check("list") { () throws(StoreError) in Set(keys).isSuperset(of: try store.keys(in: nil)) }
+    check("list") { () throws(StoreError) in Set(names).isSuperset(of: try store.names(in: nil)) }
     check("present") { () throws(StoreError) in
-      Set(keys).isSuperset(of: try store.present(among: keys))
+      Set(names).isSuperset(of: try store.present(among: names))
     }
     check("values") { () throws(StoreError) in
-      let values = try store.values(ofFirst: keys[...])
-      return zip(keys, values).allSatisfy { $1 == nil || $1 == value(of: $0) }
+      let values = try store.values(ofFirst: names[...])
+      return zip(names, values).allSatisfy { $1 == nil || $1 == value(of: $0) }
     }
-    for key in keys.prefix(3) {
+    for name in names.prefix(3) {
       check("get") { () throws(StoreError) in
-        let found = try store.value(for: key)
-        return found == nil || found == value(of: key)
+        let found = try store.value(for: name)
+        return found == nil || found == value(of: name)
       }
     }
   }

@@ -22,10 +22,10 @@ private func show(_ random: SeededRandom) throws {
   let buffer = ByteBuffer(byteCount: 4000, isSecret: true)
   random.fill(buffer, 0..<4000)
   let source = try RawKey(RawKey.random())
-  let key = try StoreKey("item", in: "svc")
+  let name = try ItemName("item", in: "svc")
   let (header, keys) = try DatabaseHeader.make(for: source.makeSlot(), random: random)
   let row = try RowSealer(1, keys: keys, of: "database", random: random)
-    .seal(buffer.secret(0..<4000), for: key, version: 1)
+    .seal(buffer.secret(0..<4000), for: name, version: 1)
   pause("made")
   keys.wipe()
   pause("wiped")
@@ -33,7 +33,7 @@ private func show(_ random: SeededRandom) throws {
   let opened = try header.header(of: "database").open(with: source, of: "database").keys
   let newer = try header.header(of: "database").open(with: opened, of: "database")
   opened.wipe()
-  var reader = CanonicalKeyReader()
+  var reader = CanonicalNameReader()
   let item = try RowOpener(keys: newer, of: "database").item(of: row, by: &reader)
   pause("opened")
   withExtendedLifetime((item, newer, buffer)) {}

@@ -7,17 +7,17 @@ import SessionToolsBase
 func readEverything() throws {
   let store = try openStore()
   var pages = try store.pages()
-  var (keyCount, valueCount) = (0, 0)
+  var (nameCount, valueCount) = (0, 0)
   while let page = try pages.next() {
-    keyCount += page.keys.count
-    var rest = page.keys[...]
+    nameCount += page.names.count
+    var rest = page.names[...]
     while !rest.isEmpty {
       let values = try store.values(ofFirst: rest)
       valueCount += values.count { $0 != nil }
       rest = rest.dropFirst(values.count)
     }
   }
-  say("\(keyCount) \(valueCount) \(try peakOfMemory())")
+  say("\(nameCount) \(valueCount) \(try peakOfMemory())")
 }
 
 func peakOfMemory() throws -> Int {

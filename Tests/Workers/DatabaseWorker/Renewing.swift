@@ -31,11 +31,11 @@ private enum Stop: String {
 private final class StoppingClock: SessionClock {
   private let stop: Stop
   private let store: SealedDatabaseStore
-  private let item: StoreKey
+  private let item: ItemName
   private let hasStopped = Mutex(false)
   private let system = SystemSessionClock()
 
-  init(_ stop: Stop, _ store: SealedDatabaseStore, _ item: StoreKey) {
+  init(_ stop: Stop, _ store: SealedDatabaseStore, _ item: ItemName) {
     (self.stop, self.store, self.item) = (stop, store, item)
   }
 
@@ -90,7 +90,7 @@ func renew() async throws {
         return .rejected(error)
       }
     }
-    refresher.clock = StoppingClock(stop, store, try StoreKey("\(user)", in: "fleet"))
+    refresher.clock = StoppingClock(stop, store, try ItemName("\(user)", in: "fleet"))
     let session = UserSession(
       container: container, storageIdentifier: "\(user)", refresher: refresher)
     say("\(try await outcome(of: session)) \(user) \(now())")

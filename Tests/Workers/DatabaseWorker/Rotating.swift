@@ -18,7 +18,7 @@ func rotate() throws {
 /// and reports the last number of each; every one of them must be read as it was put.
 func fill() throws {
   let store = try openStore()
-  let items = try (0..<3).map { try StoreKey("\(argument(6)) \($0)", in: "fleet") }
+  let items = try (0..<3).map { try ItemName("\(argument(6)) \($0)", in: "fleet") }
   Input.watch()
   say("opened")
   var number = 0

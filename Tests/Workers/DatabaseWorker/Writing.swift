@@ -12,7 +12,7 @@ private func outcome(_ body: () throws -> Void) rethrows -> String {
   }
 }
 
-private func number(of item: StoreKey, in store: SealedDatabaseStore) throws -> Int {
+private func number(of item: ItemName, in store: SealedDatabaseStore) throws -> Int {
   guard let value = try store.value(for: item) else { return 0 }
   guard let number = Int(String(decoding: value.copyBytes(), as: UTF8.self)) else {
     fail("the item is no number")
@@ -21,7 +21,7 @@ private func number(of item: StoreKey, in store: SealedDatabaseStore) throws -> 
 }
 
 private func put(
-  _ number: Int, for item: StoreKey, in store: SealedDatabaseStore
+  _ number: Int, for item: ItemName, in store: SealedDatabaseStore
 ) throws -> String {
   try outcome { try store.apply([.put(SecretBytes(utf8: "\(number)"), for: item)]) }
 }
@@ -29,7 +29,7 @@ private func put(
 /// Takes exclusive access, and puts an item for each line of its input; reports how that ended.
 func hold() throws {
   let store = try openStore()
-  let (item, name) = (try StoreKey("item", in: "fleet"), try StoreKey("name", in: "fleet"))
+  let (item, name) = (try ItemName("item", in: "fleet"), try ItemName("name", in: "fleet"))
   say("opened")
   _ = readLine()
   try store.withExclusiveAccess(to: name, timeout: .seconds(300)) {
@@ -44,7 +44,7 @@ func hold() throws {
 /// processes from putting the same number.
 func countUntilInputEnds() throws {
   let store = try openStore()
-  let (item, name) = (try StoreKey("item", in: "fleet"), try StoreKey("name", in: "fleet"))
+  let (item, name) = (try ItemName("item", in: "fleet"), try ItemName("name", in: "fleet"))
   Input.watch()
   say("opened")
   while !Input.isOver {
@@ -61,7 +61,7 @@ func countUntilInputEnds() throws {
 /// Puts increasing numbers, and reports each outcome with the milliseconds that it took.
 func putUntilInputEnds() throws {
   let store = try openStore()
-  let item = try StoreKey("item", in: "fleet")
+  let item = try ItemName("item", in: "fleet")
   Input.watch()
   say("opened")
   var number = 0

@@ -47,7 +47,7 @@ func fail(_ reason: String) -> Never {
 /// Opens the store of the arguments behind the first one.
 func openStore() throws -> SealedDatabaseStore {
   let options = SealedDatabaseStore.Options(
-    schema: argument(2), allowsPlaintext: true, largestConnectionCount: 2,
+    schema: argument(2), allowsPlaintext: true, maximumConnectionCount: 2,
     operationTimeout: .milliseconds(number(4)))
   var environment = DatabaseEnvironment()
   environment.leaseDuration = .milliseconds(number(5))

@@ -57,12 +57,13 @@ struct Crowd {
   }
 
   /// Lets all users ask at once, and ends in order after SIGTERM.
-  func askUntilTold() async throws {
+  func askUntilStopped() async throws {
     signal(SIGTERM, SIG_IGN)
-    let told = DispatchSource.makeSignalSource(signal: SIGTERM, queue: DispatchQueue(label: "end"))
+    let termination = DispatchSource.makeSignalSource(
+      signal: SIGTERM, queue: DispatchQueue(label: "end"))
     let (signals, signaller) = AsyncStream.makeStream(of: Void.self)
-    told.setEventHandler { signaller.finish() }
-    told.activate()
+    termination.setEventHandler { signaller.finish() }
+    termination.activate()
     for session in sessions { Task { try? await session.validItem() } }
     say("asked")
     for await _ in signals {}
@@ -89,11 +90,11 @@ private final class Observer: Sendable {
   func start() {
     let store = MemoryStore()
     Task.detached {
-      let key = try StoreKey("token", in: "observer")
-      try await store.put(SecretBytes(utf8: "value"), for: key)
+      let name = try ItemName("token", in: "observer")
+      try await store.put(SecretBytes(utf8: "value"), for: name)
       while !self.isStopped.load(ordering: .relaxed) {
         // On the cooperative pool, like any task of the service.
-        let time = try await ContinuousClock().measure { _ = try await store.value(for: key) }
+        let time = try await ContinuousClock().measure { _ = try await store.value(for: name) }
         self.seen.withLock { $0.times.append(time) }
         try await Task.sleep(for: .milliseconds(1))
       }

@@ -79,8 +79,8 @@ final class DyingStore: BlockingSecretStore, ConditionalStore, ForwardingStore {
     return result
   }
 
-  func value(for key: StoreKey) throws(StoreError) -> SecretBytes? {
-    try counted { () throws(StoreError) in try base.value(for: key) }
+  func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
+    try counted { () throws(StoreError) in try base.value(for: name) }
   }
 
   func apply(_ changes: [StoreChange]) throws(StoreError) {
@@ -104,7 +104,7 @@ final class DyingStore: BlockingSecretStore, ConditionalStore, ForwardingStore {
     }
   }
 
-  func keys(in namespace: StoreNamespace?) throws(StoreError) -> [StoreKey] {
-    try base.keys(in: namespace)
+  func names(in namespace: StoreNamespace?) throws(StoreError) -> [ItemName] {
+    try base.names(in: namespace)
   }
 }

@@ -60,7 +60,7 @@ private func renewUntilLast(
 func touch(_ session: UserSession<Credentials>, times: Int) async throws {
   for sequence in 1...times {
     guard readLine() != nil else { return }
-    try await session.store(Credentials(access: "a", refresh: "r", sequence: sequence))
+    try await session.save(Credentials(access: "a", refresh: "r", sequence: sequence))
     say("\(Date().timeIntervalSince1970)")
   }
 }

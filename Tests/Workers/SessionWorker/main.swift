@@ -59,7 +59,7 @@ case "crowd", "crowd-old", "crowd-end":
   switch argument(0) {
   case "crowd": try await crowd.ask()
   case "crowd-old": await crowd.askByCompletion()
-  default: try await crowd.askUntilTold()
+  default: try await crowd.askUntilStopped()
   }
 case "road": try await takeTheRoad()
 case "lookup": try await askDuringLookup(at: argument(3))

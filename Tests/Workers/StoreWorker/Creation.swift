@@ -41,6 +41,6 @@ func showExposedParent() {
 func makeWithMask() throws {
   umask(0o477)
   let store = try SealedFileStore.create(at: argument(1), key: KeyFile(argument(2)))
-  try store.put(SecretBytes(utf8: "value"), for: StoreKey("item", in: "worker"))
+  try store.put(SecretBytes(utf8: "value"), for: ItemName("item", in: "worker"))
   say("done")
 }

@@ -8,7 +8,7 @@ import SessionToolsBase
 func countExclusively() throws {
   let store = try openStore()
   let file = URL(filePath: argument(3))
-  let name = try StoreKey("counter", in: "worker")
+  let name = try ItemName("counter", in: "worker")
   for _ in 0..<number(4) {
     try store.withExclusiveAccess(to: name, timeout: .seconds(60)) {
       let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
@@ -22,7 +22,7 @@ func countExclusively() throws {
 /// Holds exclusive access to the counter until it reads a line: `hold DIRECTORY KEYFILE`.
 func holdName() throws {
   let store = try openStore()
-  try store.withExclusiveAccess(to: StoreKey("counter", in: "worker"), timeout: .seconds(60)) {
+  try store.withExclusiveAccess(to: ItemName("counter", in: "worker"), timeout: .seconds(60)) {
     say("held")
     _ = readLine()
   }

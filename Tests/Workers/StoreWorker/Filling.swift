@@ -14,17 +14,17 @@ func fillFileSystem() throws {
   let store = try SealedFileStore.create(
     at: argument(1) + "/store", key: KeyFile.create(at: argument(2)))
   let value = SecretBytes([UInt8](repeating: 9, count: 20_000))
-  var confirmed: [StoreKey] = []
+  var confirmed: [ItemName] = []
   var outcome = "ok"
   while outcome == "ok" {
-    let key = try StoreKey("\(confirmed.count)", in: "worker")
-    outcome = storeOutcome { try store.put(value, for: key) }
-    if outcome == "ok" { confirmed.append(key) }
+    let name = try ItemName("\(confirmed.count)", in: "worker")
+    outcome = storeOutcome { try store.put(value, for: name) }
+    if outcome == "ok" { confirmed.append(name) }
   }
   say("full \(outcome)")
   let reopened = try SealedFileStore.open(at: store.path, key: KeyFile(argument(2)))
   let areAllThere = try confirmed.allSatisfy { try reopened.value(for: $0) == value }
-  let listed = try reopened.keys(in: nil)
+  let listed = try reopened.names(in: nil)
   if areAllThere, confirmed.count > 10, listed == confirmed.sorted() {
     say("confirmed values kept")
   }
@@ -39,7 +39,7 @@ func fillFileSystem() throws {
 
   try FileManager.default.removeItem(atPath: ballast)
   try filler.close()
-  let name = try StoreKey("after", in: "worker")
+  let name = try ItemName("after", in: "worker")
   try store.put(value, for: name)
   if try reopened.value(for: name) == value { say("works again") }
   if try store.verify().findings.isEmpty { say("verified") }

@@ -10,7 +10,7 @@ import SessionToolsBase
 func useGate() async throws {
   let store = try makeSeededStore()
   _ = try store.addSlot(try passphraseFile())
-  let name = try StoreKey("item", in: "worker")
+  let name = try ItemName("item", in: "worker")
   try await store.put(SecretBytes(utf8: "value"), for: name)
   let gate = AuthenticationGate(PassphraseAuthenticator(of: store, prompt: FilePrompt())) {
     AuthenticationRequest(reason: "open the store")
@@ -47,5 +47,5 @@ private func passphraseFile() throws -> Passphrase {
 }
 
 private func passphraseBytes() throws -> SecretBytes {
-  try SecretFile.read(argument(4), largestByteCount: 100, rule: .privateFile)
+  try SecretFile.read(argument(4), maximumByteCount: 100, rule: .privateFile)
 }

@@ -26,13 +26,13 @@ func recordHistory() throws {
 /// Between two rewritings, it reads often enough to give writers their turn.
 func rewriteUntilInputEnds() throws {
   let store = try openStore()
-  let key = try SharedItems.key(group: 0, item: 0)
+  let name = try SharedItems.name(group: 0, item: 0)
   var count = 0
   say("ready")
-  while !isToldToStop {
+  while !isStopRequested {
     if argument(3) == "rotate" { try store.rotate() } else { try store.compact() }
     count += 1
-    for _ in 0..<2000 where !isToldToStop { _ = try store.value(for: key) }
+    for _ in 0..<2000 where !isStopRequested { _ = try store.value(for: name) }
   }
   say("\(count)")
 }

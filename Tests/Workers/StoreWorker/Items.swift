@@ -26,7 +26,7 @@ private func useItems(_ store: SealedFileStore, _ seed: UInt64) throws {
       as: UTF8.self),
     padding: String(repeating: "x", count: number(4)))
   wait("in hand")
-  let name = try StoreKey("bytes", in: "worker")
+  let name = try ItemName("bytes", in: "worker")
   try store.put(bytes, for: name)
   guard try store.value(for: name) == bytes else { fail("another value") }
   let container = try StoreContainer<Token>(store, service: "worker")

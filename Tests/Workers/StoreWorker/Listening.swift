@@ -6,10 +6,10 @@ import SessionToolsBase
 /// `listen-alone DIRECTORY KEYFILE NAME`.
 func listenAlone() throws -> Never {
   let store = try openStore()
-  let key = try StoreKey(argument(3), in: "worker")
+  let name = try ItemName(argument(3), in: "worker")
   let changes = try changesWithoutNotifications(of: store)
-  try store.put(SecretBytes(utf8: "value"), for: key)
-  tell(changes, count: 1)
+  try store.put(SecretBytes(utf8: "value"), for: name)
+  report(changes, count: 1)
 }
 
 /// Prints the changes of a store and its notices until the input ends:
@@ -19,7 +19,7 @@ func watchChanges() throws -> Never {
     at: argument(1), key: KeyFile(argument(2)),
     options: SealedFileStore.Options(onNotice: { say("\($0)") }))
   let changes = store.changes()
-  tell(changes, count: .max, afterwards: "ready")
+  report(changes, count: .max, afterwards: "ready")
 }
 
 /// Locks a store, restores the files from before its last change, unlocks it, stores an item, and
@@ -27,13 +27,13 @@ func watchChanges() throws -> Never {
 /// `listen-to-older DIRECTORY KEYFILE NAME`.
 func listenToOlder() throws -> Never {
   let store = try openStore()
-  let key = try StoreKey(argument(3), in: "worker")
+  let itemName = try ItemName(argument(3), in: "worker")
   let files = try ["journal", "mark"].map { name in
     let file = URL(filePath: "\(argument(1))/\(name)")
     return (file, try Data(contentsOf: file))
   }
   // This change ends at the same offset as the change that will be appended to the older files.
-  try store.put(SecretBytes(utf8: "value"), for: StoreKey("old", in: "worker"))
+  try store.put(SecretBytes(utf8: "value"), for: ItemName("old", in: "worker"))
   let changes = try changesWithoutNotifications(of: store)
   store.lock()
   for (file, content) in files {
@@ -42,8 +42,8 @@ func listenToOlder() throws -> Never {
     try handle.close()
   }
   try store.unlock(with: KeyFile(argument(2)))
-  try store.put(SecretBytes(utf8: "value"), for: key)
-  tell(changes, count: 2)
+  try store.put(SecretBytes(utf8: "value"), for: itemName)
+  report(changes, count: 2)
 }
 
 /// Returns the changes of a store that gets no notifications from the system.
@@ -62,13 +62,13 @@ private func changesWithoutNotifications(
 }
 
 /// Prints the given number of events, and exits.
-private func tell(
+private func report(
   _ changes: AsyncStream<StoreEvent>, count: Int, afterwards beginning: String? = nil
 ) -> Never {
   if let beginning { say(beginning) }
   Task {
     for await event in changes.prefix(count) {
-      if case .changed(let keys) = event { say("changed \(keys.map(\.identifier))") }
+      if case .changed(let names) = event { say("changed \(names.map(\.identifier))") }
       if case .resynchronize = event { say("resynchronize") }
     }
     exit(0)

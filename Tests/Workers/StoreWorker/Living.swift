@@ -10,7 +10,7 @@ func live() throws {
   var store: SealedFileStore?
   let steps: [(String, () throws -> Void)] = [
     ("create", { store = try SealedFileStore.create(at: argument(1), key: key) }),
-    ("put", { try store?.put(SecretBytes(utf8: "1"), for: StoreKey("item", in: "worker")) }),
+    ("put", { try store?.put(SecretBytes(utf8: "1"), for: ItemName("item", in: "worker")) }),
     ("compact", { _ = try store?.compact() }),
     ("rotate", { try store?.rotate() }),
     ("cut off", { try cutOffTail() }),
@@ -32,11 +32,11 @@ private func cutOffTail() throws {
   try files.writeAll(ByteBuffer([1, 2, 3]), 0..<3, to: journal, at: end)
   files.close(journal)
   files.close(directory)
-  try openStore().put(SecretBytes(utf8: "2"), for: StoreKey("item", in: "worker"))
+  try openStore().put(SecretBytes(utf8: "2"), for: ItemName("item", in: "worker"))
 }
 
 private func readItem() throws {
-  guard try openStore().value(for: StoreKey("item", in: "worker")) == SecretBytes(utf8: "2") else {
+  guard try openStore().value(for: ItemName("item", in: "worker")) == SecretBytes(utf8: "2") else {
     fail("another value")
   }
 }

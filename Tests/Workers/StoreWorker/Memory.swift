@@ -10,10 +10,10 @@ import Synchronization
 /// releases it, and waits for a line after each step.
 func showKeys() throws {
   var store: SealedFileStore? = try makeSeededStore()
-  let name = try StoreKey("item", in: "worker")
+  let name = try ItemName("item", in: "worker")
   try store?.put(SecretBytes(utf8: "value"), for: name)
   _ = try store?.value(for: name)
-  _ = try store?.keys(in: nil)
+  _ = try store?.names(in: nil)
   wait("open")
   store?.lock()
   wait("locked")
@@ -49,7 +49,7 @@ func showPassphrase() throws {
   store = nil
   try holdPassphrase()
   store = try SealedFileStore.open(at: argument(1), key: passphrase())
-  let name = try StoreKey("item", in: "worker")
+  let name = try ItemName("item", in: "worker")
   try store?.put(SecretBytes(utf8: "value"), for: name)
   wait("open")
   store?.lock()
@@ -72,7 +72,7 @@ private func holdPassphrase() throws {
 
 private func passphrase() throws -> Passphrase {
   try Passphrase(
-    utf8: SecretFile.read(argument(2), largestByteCount: 100, rule: .privateFile),
+    utf8: SecretFile.read(argument(2), maximumByteCount: 100, rule: .privateFile),
     cost: .fixed(passes: 1, memoryByteCount: 8 << 20))
 }
 
@@ -100,7 +100,7 @@ private func holdRecipientKey(_ key: RecipientKey) throws {
   guard let slot = try SealedFileStore.keySlots(at: argument(1)).first?.parameters else {
     fail("no slot")
   }
-  let secretKey = try SecretFile.read(key.path, largestByteCount: 32, rule: .privateFile)
+  let secretKey = try SecretFile.read(key.path, maximumByteCount: 32, rule: .privateFile)
   let slotKey = try key.wrappingKey(for: slot)
   wait("in hand")
   withExtendedLifetime((secretKey, slotKey)) {}
@@ -115,7 +115,7 @@ func dumpCore() throws {
     fail("no limit")
   }
   let store = try makeSeededStore()
-  try store.put(SecretBytes(utf8: "value"), for: StoreKey("item", in: "worker"))
+  try store.put(SecretBytes(utf8: "value"), for: ItemName("item", in: "worker"))
   let ordinary = SeededRandom.bytes(32, seed: seed, number: 1000)
   guard FileManager.default.changeCurrentDirectoryPath(argument(4)) else {
     fail("cannot change to \(argument(4))")
@@ -149,7 +149,7 @@ func useUnlockableMemory() throws {
   say("locked: \(store.isKeyMemoryLocked)")
   store.lock()
   try store.unlock(with: KeyFile(argument(2)))
-  try store.put(SecretBytes(utf8: "value"), for: StoreKey("item", in: "worker"))
+  try store.put(SecretBytes(utf8: "value"), for: ItemName("item", in: "worker"))
   say("works")
 }
 
@@ -160,7 +160,7 @@ func useAfterFork() throws {
   let disk = FaultyFileSystem()
   let store = try SealedFileStore.open(
     at: argument(1), key: KeyFile(argument(2)), environment: StoreEnvironment(fileSystem: disk))
-  let name = try StoreKey("item", in: "worker")
+  let name = try ItemName("item", in: "worker")
   try store.put(SecretBytes(utf8: "value"), for: name)
   // One thread is in the middle of a read throughout; in the child, that read never ends.
   let (isReading, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -198,7 +198,7 @@ func useAfterFork() throws {
   inChild {
     say("value " + storeOutcome { _ = try store.value(for: name) })
     say("contains " + storeOutcome { _ = try store.contains(name) })
-    say("keys " + storeOutcome { _ = try store.keys(in: nil) })
+    say("keys " + storeOutcome { _ = try store.names(in: nil) })
     say("put " + storeOutcome { try store.put(SecretBytes(utf8: "child"), for: name) })
     say("remove " + storeOutcome { try store.remove(name) })
     say(
@@ -226,7 +226,7 @@ func useAfterFork() throws {
 /// Prints the outcome of reading an item in both, and how many items the child lists and how many
 /// threads it starts meanwhile.
 func openInFork() throws {
-  let name = try StoreKey(argument(3), in: "worker")
+  let name = try ItemName(argument(3), in: "worker")
   say("parent " + storeOutcome { _ = try openStore().value(for: name) })
   inChild {
     let before = threadCount()
@@ -242,7 +242,7 @@ func openInFork() throws {
             at: argument(1), key: KeyFile(argument(2)),
             environment: StoreEnvironment(fileSystem: disk))
           _ = try store.value(for: name)
-          let count = try store.keys(in: nil).count
+          let count = try store.names(in: nil).count
           say("child lists \(count)")
         })
     say("child starts \(most.withLock { $0 } - before)")
@@ -272,12 +272,12 @@ private func inChild(_ body: () -> Void) {
 /// Opens, reads, lists, verifies, changes and repairs it, and prints the outcomes and the peak of
 /// its memory use in KiB.
 func probe() throws {
-  let name = try StoreKey(argument(3), in: "worker")
+  let name = try ItemName(argument(3), in: "worker")
   var store: SealedFileStore?
   say("open " + storeOutcome { store = try openStore() })
   if let store {
     say("value " + storeOutcome { _ = try store.value(for: name) })
-    say("keys " + storeOutcome { _ = try store.keys(in: nil) })
+    say("keys " + storeOutcome { _ = try store.names(in: nil) })
     say("verify " + storeOutcome { _ = try store.verify() })
     say("put " + storeOutcome { try store.put(SecretBytes(utf8: "new"), for: name) })
     say("repair " + storeOutcome { _ = try store.repair() })

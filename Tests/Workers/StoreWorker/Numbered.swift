@@ -29,13 +29,13 @@ func watchUntilInputEnds() throws {
   var seen: [String: Int] = [:]
   var count = 0
   say("ready")
-  while !isToldToStop {
+  while !isStopRequested {
     for writer in writers {
       let namespace = try NumberedChange.namespace(of: writer)
       let oldest = seen[writer, default: 0]
-      let listed = Set(try store.keys(in: namespace))
+      let listed = Set(try store.names(in: namespace))
       for item in ["first", "second"] {
-        let value = try store.value(for: StoreKey(item, in: namespace))
+        let value = try store.value(for: ItemName(item, in: namespace))
         let number = value.map { NumberedChange.number(of: $0) } ?? 0
         guard let number, number >= seen[writer, default: 0] else {
           refuse("\(item) of \(writer) is \(number as Any) after \(seen[writer, default: 0])")

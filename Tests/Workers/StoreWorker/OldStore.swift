@@ -12,7 +12,7 @@ struct OldStore {
   let rawKey: RawKey
   var findings: [String] = []
   private var keyLines: [String]
-  private var items: [StoreKey: SecretBytes] = [:]
+  private var items: [ItemName: SecretBytes] = [:]
 
   init(_ path: String) throws {
     self.path = path
@@ -22,26 +22,26 @@ struct OldStore {
     store = try SealedFileStore.create(at: path, key: rawKey)
   }
 
-  func key(_ identifier: String) throws(StoreError) -> StoreKey {
-    try StoreKey(identifier, in: "com.example.old")
+  func name(_ identifier: String) throws(StoreError) -> ItemName {
+    try ItemName(identifier, in: "com.example.old")
   }
 
   mutating func apply(_ changes: [StoreChange]) throws {
     try store.apply(changes)
     for change in changes {
       switch change {
-      case .put(let value, for: let key): items[key] = value
-      case .remove(let key): items[key] = nil
+      case .put(let value, for: let name): items[name] = value
+      case .remove(let name): items[name] = nil
       }
     }
   }
 
   mutating func put(_ identifier: String, _ value: String) throws {
-    try apply([.put(SecretBytes(utf8: value), for: key(identifier))])
+    try apply([.put(SecretBytes(utf8: value), for: name(identifier))])
   }
 
   mutating func remove(_ identifier: String) throws {
-    try apply([.remove(key(identifier))])
+    try apply([.remove(name(identifier))])
   }
 
   mutating func addPassphrase(_ text: String) throws {
@@ -59,7 +59,7 @@ struct OldStore {
     let file = path + ".key"
     let key = try RecipientKey.create(at: file)
     try store.addSlot(key.recipient(label: label))
-    let bytes = try SecretFile.read(file, largestByteCount: 32, rule: .privateFile)
+    let bytes = try SecretFile.read(file, maximumByteCount: 32, rule: .privateFile)
     try FileManager.default.removeItem(atPath: file)
     keyLines.append("recipient-key: \(Self.hex(bytes.copyBytes()))")
   }
@@ -82,10 +82,10 @@ struct OldStore {
 
   /// Writes the text beside the store.
   func writeText() throws {
-    let itemLines = items.sorted { $0.key < $1.key }.map { key, value in
+    let itemLines = items.sorted { $0.key < $1.key }.map { name, value in
       let parts = [
-        key.namespace.service, key.namespace.accessGroup, key.namespace.install?.rawValue,
-        key.identifier,
+        name.namespace.service, name.namespace.accessGroup, name.namespace.install?.rawValue,
+        name.identifier,
       ]
       let names = parts.map { $0.map { Self.hex(Array($0.utf8)) } ?? "-" }
       let bytes = value.copyBytes()

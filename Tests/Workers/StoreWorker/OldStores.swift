@@ -45,8 +45,8 @@ private func makeValues(_ old: inout OldStore) throws {
   try old.put("empty", "")
   try old.put("long", String(repeating: "0123456789", count: 400))
   try old.put("Zoë ✉︎", "ünïcode")
-  try old.apply([.put(SecretBytes(utf8: "of a group"), for: StoreKey("plain", in: group))])
-  try old.apply([.put(SecretBytes([0, 255, 10, 13]), for: StoreKey("plain", in: install))])
+  try old.apply([.put(SecretBytes(utf8: "of a group"), for: ItemName("plain", in: group))])
+  try old.apply([.put(SecretBytes([0, 255, 10, 13]), for: ItemName("plain", in: install))])
 }
 
 private func makeSlots(_ old: inout OldStore) throws {
@@ -79,12 +79,12 @@ private func makeRemovals(_ old: inout OldStore) throws {
 private func makeChanges(_ old: inout OldStore) throws {
   try old.put("gone", "until the next change")
   try old.apply(
-    (1...12).map { .put(SecretBytes(utf8: "value \($0)"), for: try old.key("item \($0)")) }
-      + [.remove(try old.key("gone"))])
+    (1...12).map { .put(SecretBytes(utf8: "value \($0)"), for: try old.name("item \($0)")) }
+      + [.remove(try old.name("gone"))])
   try old.apply([
-    .remove(try old.key("item 1")), .put(SecretBytes(utf8: "new"), for: try old.key("item 2")),
-    .put(SecretBytes(utf8: "newer"), for: try old.key("item 2")),
-    .remove(try old.key("item 3")),
+    .remove(try old.name("item 1")), .put(SecretBytes(utf8: "new"), for: try old.name("item 2")),
+    .put(SecretBytes(utf8: "newer"), for: try old.name("item 2")),
+    .remove(try old.name("item 3")),
   ])
 }
 
@@ -115,8 +115,8 @@ private func makeUnfinished(
   try makeChanges(&old)
   let before = try RecordedDisk.read(old.path)
   try old.store.apply([
-    .put(SecretBytes(utf8: "unfinished"), for: old.key("item 4")),
-    .put(SecretBytes(utf8: "unfinished"), for: old.key("item 5")),
+    .put(SecretBytes(utf8: "unfinished"), for: old.name("item 4")),
+    .put(SecretBytes(utf8: "unfinished"), for: old.name("item 5")),
   ])
   var after = try RecordedDisk.read(old.path)
   let confirmed = before["journal"] ?? []

@@ -21,15 +21,15 @@ func showUntilInputEnds() throws {
 }
 
 private func description(of store: SealedFileStore) throws -> String {
-  let items = try store.keys(in: nil).map { key in
-    let value = try store.value(for: key).map { $0.copyBytes() } ?? []
+  let items = try store.names(in: nil).map { name in
+    let value = try store.value(for: name).map { $0.copyBytes() } ?? []
     let text = value.count > 20 ? "\(value.count)" : String(decoding: value, as: UTF8.self)
-    return "\(key.identifier)=\(text)"
+    return "\(name.identifier)=\(text)"
   }
   let findings = try store.verify().findings.map(\.part.rawValue)
-  let key = try StoreKey("new", in: "worker")
+  let name = try ItemName("new", in: "worker")
   let value = SecretBytes([UInt8](repeating: 1, count: number(3)))
-  let outcome = storeOutcome { try store.put(value, for: key) }
+  let outcome = storeOutcome { try store.put(value, for: name) }
   return
     ([items.isEmpty ? "nothing" : items.joined(separator: " ")]
     + [findings.isEmpty ? "sound" : findings.joined(separator: " "), outcome])

@@ -4,7 +4,7 @@ import SessionToolsBase
 
 /// `put DIRECTORY KEYFILE IDENTIFIER VALUE`: stores one value.
 func putOne() throws {
-  try openStore().put(SecretBytes(utf8: argument(4)), for: StoreKey(argument(3), in: "worker"))
+  try openStore().put(SecretBytes(utf8: argument(4)), for: ItemName(argument(3), in: "worker"))
   say("done")
 }
 
@@ -20,9 +20,9 @@ func writeWithoutEnd() throws {
   for number in number(4)...number(5) {
     let value = SecretBytes(utf8: "\(number):\(padding)")
     try store.apply([
-      .put(value, for: StoreKey("first of \(writer)", in: "worker")),
-      .put(SecretBytes(utf8: "\(number)"), for: StoreKey("\(writer)/\(number)", in: "worker")),
-      .put(value, for: StoreKey("second of \(writer)", in: "worker")),
+      .put(value, for: ItemName("first of \(writer)", in: "worker")),
+      .put(SecretBytes(utf8: "\(number)"), for: ItemName("\(writer)/\(number)", in: "worker")),
+      .put(value, for: ItemName("second of \(writer)", in: "worker")),
     ])
     say("\(number)")
   }
@@ -39,10 +39,10 @@ func readUntilInputEnds() throws {
   var seen: [String: Int] = [:]
   var readingCount = 0
   say("ready")
-  while !isToldToStop {
+  while !isStopRequested {
     for writer in writers {
       for item in ["first", "second"] {
-        let value = try store.value(for: StoreKey("\(item) of \(writer)", in: "worker"))
+        let value = try store.value(for: ItemName("\(item) of \(writer)", in: "worker"))
         let text = value.map { String(decoding: $0.copyBytes(), as: UTF8.self) } ?? "0:"
         guard let number = text.split(separator: ":").first.flatMap({ Int($0) }) else {
           fail("\(item) of \(writer) is not a number")
@@ -60,7 +60,7 @@ func readUntilInputEnds() throws {
 }
 
 /// Whether the standard input has data or has ended.
-var isToldToStop: Bool {
+var isStopRequested: Bool {
   var input = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
   return unsafe poll(&input, 1, 0) > 0
 }

@@ -11,7 +11,7 @@ import Foundation
   private(set) var keyCount = 0
   private var lastFrame: gint64 = 0
   /// The longest time between two frames, in milliseconds.
-  private(set) var longestGap: gint64 = 0
+  private(set) var maximumGap: gint64 = 0
 
   init(_ color: String) {
     self.color = color
@@ -285,10 +285,10 @@ import Foundation
   /// Draws as many frames as possible, and measures the time between them.
   func animate() {
     lastFrame = g_get_monotonic_time()
-    longestGap = 0
+    maximumGap = 0
     onFrame { [self] in
       let now = g_get_monotonic_time()
-      longestGap = max(longestGap, (now - lastFrame) / 1000)
+      maximumGap = max(maximumGap, (now - lastFrame) / 1000)
       lastFrame = now
       unsafe gtk_widget_queue_draw(widget)
     }

@@ -128,7 +128,7 @@ final class Worker: @unchecked Sendable {
       for window in windows.values { window.record { [gate] in gate.requiresAuthentication } }
     case "look": say("look \(Screenshot.description)")
     case "animate": window?.animate()
-    case "gap": say("gap \(words[1]) \(window?.longestGap ?? -1)")
+    case "gap": say("gap \(words[1]) \(window?.maximumGap ?? -1)")
     case "lock": Task { [gate] in gate.invalidate() }
     case "busy":
       isBusy.withLock { $0 = true }

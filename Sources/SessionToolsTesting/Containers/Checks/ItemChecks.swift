@@ -15,7 +15,7 @@ extension ContainerConformance {
     Check("a stored item comes back", storing) { container in
       try await container.storeItem(.first, "user")
       let found = try await container.item("user")
-      try expect(found == .first, "the first item, after it was stored", seen: found.told)
+      try expect(found == .first, "the first item, after it was stored", seen: found.described)
     },
     Check("hasItem is true for a stored item", "hasItem says whether there is an item.") {
       container in

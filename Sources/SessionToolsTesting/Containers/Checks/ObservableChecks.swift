@@ -1,6 +1,6 @@
 import SessionToolsBase
 
-private let telling = "itemChanges delivers an element each time the item may have changed."
+private let reporting = "itemChanges delivers an element each time the item may have changed."
 private let kinds = "Every operation exists blocking and async, and both do the same."
 
 extension ContainerConformance {
@@ -27,25 +27,25 @@ extension ContainerConformance {
       try await container.expectItem(nil, "after an async call removed it")
       try await newer.remove("user", by: .async)
     },
-    Check("storing an item is reported", telling, [.observable]) { container in
+    Check("storing an item is reported", reporting, [.observable]) { container in
       let newer = try container.observable()
       let log = EventLog(newer.changes("user"))
       for kind in CallKind.allCases {
         for item in [SampleItem.first, .second] {
-          try await container.expectTold(to: log, "an item that \(kind) calls stored") {
+          try await container.expectReport(to: log, "an item that \(kind) calls stored") {
             try await newer.store(item, "user", by: kind)
           }
         }
       }
     },
-    Check("removing an item is reported", telling, [.observable]) { container in
+    Check("removing an item is reported", reporting, [.observable]) { container in
       let newer = try container.observable()
       let log = EventLog(newer.changes("user"))
       for kind in CallKind.allCases {
-        try await container.expectTold(to: log, "an item that was stored") {
+        try await container.expectReport(to: log, "an item that was stored") {
           try await newer.store(.first, "user", by: kind)
         }
-        try await container.expectTold(to: log, "an item that \(kind) calls removed") {
+        try await container.expectReport(to: log, "an item that \(kind) calls removed") {
           try await newer.remove("user", by: kind)
         }
       }
@@ -83,29 +83,29 @@ extension ContainerConformance {
     ) { container in
       let newer = try container.observable()
       let (cancelled, other) = (EventLog(newer.changes("user")), EventLog(newer.changes("user")))
-      try await container.expectTold(to: cancelled, "an item") {
+      try await container.expectReport(to: cancelled, "an item") {
         try await newer.store(.first, "user", by: .async)
       }
       cancelled.stop()
       try await container.patience.wait(until: "the stream of a cancelled task to end") {
         cancelled.isEnded
       }
-      try await container.expectTold(to: other, "an item, after another listener was cancelled") {
+      try await container.expectReport(to: other, "an item, after another listener was cancelled") {
         try await newer.store(.second, "user", by: .async)
       }
     },
     Check(
-      "changes by another container are reported", "\(telling) Changes by others are included.",
+      "changes by another container are reported", "\(reporting) Changes by others are included.",
       [.observable, .reopening]
     ) { container in
       let newer = try container.observable()
       let log = EventLog(newer.changes("user"))
       let other = try await container.reopened()
-      try await container.expectTold(to: log, "an item that another container stored") {
+      try await container.expectReport(to: log, "an item that another container stored") {
         try await other.storeItem(.first, "user")
       }
       try await newer.expectItem(.first, "after another container stored it")
-      try await container.expectTold(to: log, "an item that another container removed") {
+      try await container.expectReport(to: log, "an item that another container removed") {
         try await other.removeItem("user")
       }
       try await newer.expectItem(nil, "after another container removed it")
@@ -131,7 +131,7 @@ extension ContainerConformance {
 
 extension ContainerProbe {
   /// Expects that a change is reported.
-  fileprivate func expectTold(
+  fileprivate func expectReport(
     to log: EventLog<Void>, _ what: String, _ change: () async throws -> Void
   ) async throws {
     _ = log.take()
@@ -148,7 +148,8 @@ extension ObservableProbe {
         try await store(item, identifier, by: kind)
         let found = try await load(identifier, by: kind)
         try expect(
-          found == item, "\(item.told), right after \(kind) calls stored it", seen: found.told)
+          found == item, "\(item.described), right after \(kind) calls stored it",
+          seen: found.described)
       }
     }
     try await remove("\(worker) removed", by: kind)

@@ -1,13 +1,13 @@
 import SessionToolsBase
 
-private let telling = """
+private let reporting = """
   A container throws what keeps it from answering, and never reports "unknown" as "absent".
   """
 private let keeping = "No error removes anything."
 
 extension ContainerConformance {
   static let unreadableChecks = [
-    Check("a container that cannot read throws", telling, [.locking]) { container in
+    Check("a container that cannot read throws", reporting, [.locking]) { container in
       try await container.storeItem(.first, "user")
       try await container.lock()
       for identifier in ["user", "absent"] {
@@ -31,7 +31,7 @@ extension ContainerConformance {
       try await container.expectItem(.first, "after the container could be read again")
     },
     Check(
-      "the newer calls never report unreadable as absent", telling, [.observable, .locking]
+      "the newer calls never report unreadable as absent", reporting, [.observable, .locking]
     ) { container in
       let newer = try container.observable()
       try await container.storeItem(.first, "user")
@@ -56,7 +56,7 @@ extension ContainerConformance {
       try await newer.expectItem(.first, "after the container could be read again")
     },
     Check(
-      "an item that cannot be decoded is an error, and is not removed", "\(telling) \(keeping)",
+      "an item that cannot be decoded is an error, and is not removed", "\(reporting) \(keeping)",
       [.observable, .damaging]
     ) { container in
       let newer = try container.observable()

@@ -11,13 +11,13 @@ extension StoreConformance {
       "a change of a cancelled task is made, or reports that it was not", cancelling, kinds: [nil]
     ) { store in
       for number in 0..<20 {
-        let (key, sample) = (try StoreKey("\(number)", in: "conformance"), Sample("text"))
+        let (name, sample) = (try ItemName("\(number)", in: "conformance"), Sample("text"))
         let outcome = await store.cancelled(at: number) { store in
-          try await store.put(sample, for: key)
+          try await store.put(sample, for: name)
         }
         switch try outcome.meaning {
-        case true?: try await store.expectValue(sample, for: key, "after a change that returned")
-        case false?: try await store.expectValue(nil, for: key, among: [sample], "after cancelled")
+        case true?: try await store.expectValue(sample, for: name, "after a change that returned")
+        case false?: try await store.expectValue(nil, for: name, among: [sample], "after cancelled")
         case nil: break
         }
       }
@@ -28,18 +28,18 @@ extension StoreConformance {
     ) { store in
       for number in 0..<20 {
         let namespace = try StoreNamespace(service: "conformance \(number)")
-        let keys = try (0..<8).map { try StoreKey("\($0)", in: namespace) }
+        let names = try (0..<8).map { try ItemName("\($0)", in: namespace) }
         let sample = Sample("text")
         let outcome = await store.cancelled(at: number) { store in
-          try await store.apply(keys.map { .put(sample.bytes, for: $0) })
+          try await store.apply(names.map { .put(sample.bytes, for: $0) })
         }
         switch try outcome.meaning {
-        case true?: try await store.expectKeys(keys, in: namespace)
-        case false?: try await store.expectKeys([], in: namespace)
+        case true?: try await store.expectNames(names, in: namespace)
+        case false?: try await store.expectNames([], in: namespace)
         case nil:
-          let count = try await store.keys(in: namespace).count
+          let count = try await store.names(in: namespace).count
           try expect(
-            count == 0 || count == keys.count, "all of a list or nothing", seen: "a part of it")
+            count == 0 || count == names.count, "all of a list or nothing", seen: "a part of it")
         }
       }
     },
@@ -47,14 +47,14 @@ extension StoreConformance {
       "a cancelled task does not read an item as absent",
       "nil means that the store is open and the item is absent, and nothing else.", kinds: [nil]
     ) { store in
-      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
-      try await store.put(sample, for: key)
+      let (name, sample) = (try ItemName("item", in: "conformance"), Sample("text"))
+      try await store.put(sample, for: name)
       for number in 0..<8 {
         let outcome = await store.cancelled(at: number) { store in
-          try await store.expectValue(sample, for: key, "in a cancelled task")
-          let isThere = try await store.contains(key)
+          try await store.expectValue(sample, for: name, "in a cancelled task")
+          let isThere = try await store.contains(name)
           try expect(isThere, "contains to be true in a cancelled task", seen: "false")
-          try await store.expectKeys([key])
+          try await store.expectNames([name])
         }
         _ = try outcome.meaning
       }

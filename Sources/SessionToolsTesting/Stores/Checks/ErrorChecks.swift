@@ -7,10 +7,10 @@ private let texts = """
 extension StoreConformance {
   static let errorChecks = [
     Check("an error names the store and what happened", texts) { store in
-      let key = try StoreKey.fresh()
-      let hold = try await store.hold(key)
+      let name = try ItemName.fresh()
+      let hold = try await store.hold(name)
       let error = try await store.expectError(StoreError.timedOut, from: "a name that is held") {
-        try await store.enter(key, timeout: .zero)
+        try await store.enter(name, timeout: .zero)
       }
       try await hold.end()
       try expect(!error.store.isEmpty, "the error to name the store", seen: "no name")
@@ -19,19 +19,19 @@ extension StoreConformance {
     Check("the error of a too large value does not show the value", texts, [.limitedValues]) {
       store in
       var bytes = Array("\(Sample.mark) ".utf8)
-      let byteCount = store.store.traits.largestValueByteCount + 1
+      let byteCount = store.store.traits.maximumValueByteCount + 1
       while bytes.count < byteCount { bytes += bytes }
       let value = SecretBytes(Array(bytes.prefix(byteCount)))
-      let key = try StoreKey("item", in: "conformance")
+      let name = try ItemName("item", in: "conformance")
       try await store.expectSilence(about: "a value that is too large") {
-        try await store.apply([.put(value, for: key)])
+        try await store.apply([.put(value, for: name)])
       }
     },
     Check("the error of a locked store does not show the value", texts, [.locking]) { store in
-      let key = try StoreKey("item", in: "conformance")
+      let name = try ItemName("item", in: "conformance")
       try await store.lock()
       try await store.expectSilence(about: "a change of a locked store") {
-        try await store.put(Sample("text"), for: key)
+        try await store.put(Sample("text"), for: name)
       }
     },
   ]
@@ -44,8 +44,8 @@ extension StoreConformance {
     ) { store in
       let traits = store.store.traits
       try expect(
-        traits.largestValueByteCount > 0, "a largest value above 0 bytes",
-        seen: "\(traits.largestValueByteCount)")
+        traits.maximumValueByteCount > 0, "a largest value above 0 bytes",
+        seen: "\(traits.maximumValueByteCount)")
       let protection = try store.store.protection().description
       try expect(
         !protection.isEmpty && !protection.contains(where: \.isNewline),

@@ -17,14 +17,14 @@ extension StoreConformance {
     Check(
       "exclusive access runs its closure once and returns its result", ending, kinds: [nil]
     ) { store in
-      let (key, runs) = (try StoreKey.fresh(), Shared(0))
-      let ofTask = try await store.store.withExclusiveAccess(to: key, timeout: store.patience) {
+      let (name, runs) = (try ItemName.fresh(), Shared(0))
+      let ofTask = try await store.store.withExclusiveAccess(to: name, timeout: store.patience) {
         await Task.yield()
         runs.update { $0 += 1 }
         return "of a task"
       }
       let ofThread = try await onOwnThread { [store] in
-        try store.store.withExclusiveAccess(to: key, timeout: store.patience) {
+        try store.store.withExclusiveAccess(to: name, timeout: store.patience) {
           runs.update { $0 += 1 }
           return "of a thread"
         }
@@ -34,61 +34,61 @@ extension StoreConformance {
       try expect(runs.current == 2, "two closures to be run once", seen: "\(runs.current) runs")
     },
     Check("a free name is given at once", timeouts) { store in
-      let key = try StoreKey.fresh()
+      let name = try ItemName.fresh()
       for timeout in [Duration.zero, .seconds(-5), .milliseconds(1), store.patience] {
-        try await store.enter(key, timeout: timeout)
+        try await store.enter(name, timeout: timeout)
       }
     },
     Check("access ends with its closure", ending) { store in
-      let key = try StoreKey.fresh()
-      try await store.enter(key, timeout: .zero)
-      try await store.expectFree(key, "after \(store.kind) calls had it")
-      let hold = try await store.hold(key)
+      let name = try ItemName.fresh()
+      try await store.enter(name, timeout: .zero)
+      try await store.expectFree(name, "after \(store.kind) calls had it")
+      let hold = try await store.hold(name)
       try await hold.end()
-      try await store.expectFree(key, "after \(store.kind) calls had it for a while")
+      try await store.expectFree(name, "after \(store.kind) calls had it for a while")
     },
     Check("access ends when its closure throws, and the error is rethrown", ending) { store in
       try await store.expectThrownErrors()
     },
     Check("a name that is held is refused until the timeout", timeouts) { store in
-      let key = try StoreKey.fresh()
-      let hold = try await store.hold(key)
+      let name = try ItemName.fresh()
+      let hold = try await store.hold(name)
       for kind in CallKind.allCases {
         for timeout in [Duration.zero, .seconds(-5), .milliseconds(20)] {
           try await store.expectError(
             StoreError.timedOut, from: "\(kind) calls for a name that \(store.kind) calls hold"
           ) {
-            try await store.enter(key, timeout: timeout, by: kind)
+            try await store.enter(name, timeout: timeout, by: kind)
           }
         }
       }
       try await hold.end()
-      try await store.expectFree(key, "after it was held and others were refused")
+      try await store.expectFree(name, "after it was held and others were refused")
     },
     Check("asking again inside the closure waits until the timeout", timeouts, kinds: [nil]) {
       store in
-      let key = try StoreKey.fresh()
+      let name = try ItemName.fresh()
       for timeout in [Duration.zero, .milliseconds(20)] {
         try await store.expectError(StoreError.timedOut, from: "asking again in a task") {
-          try await store.store.withExclusiveAccess(to: key, timeout: store.patience) {
-            try await store.store.withExclusiveAccess(to: key, timeout: timeout) { () async in }
+          try await store.store.withExclusiveAccess(to: name, timeout: store.patience) {
+            try await store.store.withExclusiveAccess(to: name, timeout: timeout) { () async in }
           }
         }
         try await store.expectError(StoreError.timedOut, from: "asking again in a thread") {
           try await onOwnThread { [store] in
-            try store.store.withExclusiveAccess(to: key, timeout: store.patience) {
-              try store.store.withExclusiveAccess(to: key, timeout: timeout) {}
+            try store.store.withExclusiveAccess(to: name, timeout: store.patience) {
+              try store.store.withExclusiveAccess(to: name, timeout: timeout) {}
             }
           }
         }
       }
-      try await store.expectFree(key, "after it was asked for again inside")
+      try await store.expectFree(name, "after it was asked for again inside")
     },
     Check("a waiter gets the name when it is free", timeouts) { store in
-      let key = try StoreKey.fresh()
+      let name = try ItemName.fresh()
       for kind in CallKind.allCases {
-        let hold = try await store.hold(key)
-        async let entered: Void = store.enter(key, timeout: store.patience, by: kind)
+        let hold = try await store.hold(name)
+        async let entered: Void = store.enter(name, timeout: store.patience, by: kind)
         // The other call most probably waits by then; if not, it must get the name all the same.
         try await Task.sleep(for: .milliseconds(100))
         try await hold.end()
@@ -97,17 +97,17 @@ extension StoreConformance {
         } catch {
           throw Finding(
             expected: "\(kind) calls to get the name that \(store.kind) calls held",
-            seen: error.told, underlying: error)
+            seen: error.described, underlying: error)
         }
       }
     },
     Check("another name is free while one is held", names) { store in
-      let key = try StoreKey.fresh("\u{e9}")
+      let name = try ItemName.fresh("\u{e9}")
       let others = [
-        try StoreKey("e\u{301}", in: key.namespace), try StoreKey("item", in: key.namespace),
-        key.moved(to: try StoreNamespace(service: key.namespace.service, accessGroup: "group")),
+        try ItemName("e\u{301}", in: name.namespace), try ItemName("item", in: name.namespace),
+        name.moved(to: try StoreNamespace(service: name.namespace.service, accessGroup: "group")),
       ]
-      let hold = try await store.hold(key)
+      let hold = try await store.hold(name)
       for other in others {
         for kind in CallKind.allCases {
           try await store.enter(other, timeout: store.patience / 4, by: kind)
@@ -119,15 +119,15 @@ extension StoreConformance {
       "reads and changes continue while a name is held",
       "Exclusive access does not stop plain reads and changes."
     ) { store in
-      let (key, sample) = (try StoreKey.fresh(), Sample("text"))
-      let hold = try await store.hold(key)
+      let (name, sample) = (try ItemName.fresh(), Sample("text"))
+      let hold = try await store.hold(name)
       let isDone = Shared(false)
       let work = Task {
         for store in [store, store.byOtherKind] {
-          try await store.put(sample, for: key)
-          try await store.expectValue(sample, for: key, "while the name is held")
-          try await store.expectKeys([key])
-          try await store.remove(key)
+          try await store.put(sample, for: name)
+          try await store.expectValue(sample, for: name, "while the name is held")
+          try await store.expectNames([name])
+          try await store.remove(name)
         }
         isDone.update { $0 = true }
       }
@@ -145,10 +145,10 @@ extension StoreConformance {
       "a task that is cancelled while it waits does not get the name",
       "withExclusiveAccess throws cancelled when the task was cancelled while waiting."
     ) { store in
-      let key = try StoreKey.fresh()
-      let hold = try await store.hold(key)
+      let name = try ItemName.fresh()
+      let hold = try await store.hold(name)
       for isLate in [false, true] {
-        let waiting = Task { try await store.enter(key, timeout: store.patience, by: .async) }
+        let waiting = Task { try await store.enter(name, timeout: store.patience, by: .async) }
         if isLate { try await Task.sleep(for: .milliseconds(50)) }
         waiting.cancel()
         try await store.expectError(StoreError.cancelled, from: "a cancelled task that waits") {
@@ -156,7 +156,7 @@ extension StoreConformance {
         }
       }
       try await hold.end()
-      try await store.expectFree(key, "after a task that waited for it was cancelled")
+      try await store.expectFree(name, "after a task that waited for it was cancelled")
     },
     Check("callers that ask for one name take turns", exclusion, kinds: [nil]) {
       store in
@@ -167,18 +167,18 @@ extension StoreConformance {
       "Where excludesOtherProcesses holds, exclusive access excludes other processes.",
       [.reopening, .excludesOtherProcesses]
     ) { store in
-      let (key, other) = (try StoreKey.fresh(), try await store.reopened())
+      let (name, other) = (try ItemName.fresh(), try await store.reopened())
       for (holder, asking) in [(store, other), (other, store)] {
-        let hold = try await holder.hold(key)
+        let hold = try await holder.hold(name)
         for kind in CallKind.allCases {
           try await asking.expectError(
             StoreError.timedOut, from: "\(kind) calls for a name that another object holds"
           ) {
-            try await asking.enter(key, timeout: .milliseconds(20), by: kind)
+            try await asking.enter(name, timeout: .milliseconds(20), by: kind)
           }
         }
         try await hold.end()
-        try await asking.expectFree(key, "after another object had it")
+        try await asking.expectFree(name, "after another object had it")
       }
     },
     Check(
@@ -214,32 +214,32 @@ private final class Room: Sendable {
 
 extension StoreProbe {
   fileprivate func expectThrownErrors() async throws {
-    let key = try StoreKey.fresh()
+    let name = try ItemName.fresh()
     do {
       switch kind {
       case .blocking:
         try await onOwnThread { [store] in
-          try store.withExclusiveAccess(to: key, timeout: .zero) { throw Thrown() }
+          try store.withExclusiveAccess(to: name, timeout: .zero) { throw Thrown() }
         }
       case .async:
-        try await store.withExclusiveAccess(to: key, timeout: .zero) { () async throws in
+        try await store.withExclusiveAccess(to: name, timeout: .zero) { () async throws in
           throw Thrown()
         }
       }
       throw Finding(expected: "the closure's error", seen: "no error")
     } catch is Thrown {
-      try await expectFree(key, "after its closure threw")
+      try await expectFree(name, "after its closure threw")
     }
   }
 
   /// Expects that only one of several callers, two for each probe, has a name at a time.
   fileprivate func expectTurns(of probes: [StoreProbe]) async throws {
-    let (key, room, roundCount) = (try StoreKey.fresh(), Room(), 8)
+    let (name, room, roundCount) = (try ItemName.fresh(), Room(), 8)
     let asking = probes + probes
     try await withThrowingTaskGroup(of: Void.self) { group in
       for probe in asking {
         group.addTask {
-          for _ in 0..<roundCount { try await probe.visit(room, through: key) }
+          for _ in 0..<roundCount { try await probe.visit(room, through: name) }
         }
       }
       try await group.waitForAll()
@@ -250,18 +250,18 @@ extension StoreProbe {
       seen: "\(room.visitCount) times of \(asking.count * roundCount)")
   }
 
-  private func visit(_ room: Room, through key: StoreKey) async throws {
+  private func visit(_ room: Room, through name: ItemName) async throws {
     switch kind {
     case .blocking:
       try await onOwnThread { [store, patience] in
-        try store.withExclusiveAccess(to: key, timeout: patience) {
+        try store.withExclusiveAccess(to: name, timeout: patience) {
           room.enter()
           Thread.sleep(forTimeInterval: 0.001)
           room.leave()
         }
       }
     case .async:
-      try await store.withExclusiveAccess(to: key, timeout: patience) {
+      try await store.withExclusiveAccess(to: name, timeout: patience) {
         room.enter()
         try await Task.sleep(for: .milliseconds(1))
         room.leave()

@@ -8,45 +8,45 @@ private let atomicity = """
 extension StoreConformance {
   static let listChecks = [
     Check("an empty list does nothing", "An empty list does nothing.") { store in
-      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      let (name, sample) = (try ItemName("item", in: "conformance"), Sample("text"))
       try await store.apply([])
-      try await store.expectKeys([])
-      try await store.put(sample, for: key)
+      try await store.expectNames([])
+      try await store.put(sample, for: name)
       try await store.apply([])
-      try await store.expectValue(sample, for: key, "after an empty list")
-      try await store.expectKeys([key])
+      try await store.expectValue(sample, for: name, "after an empty list")
+      try await store.expectNames([name])
     },
     Check("an item that a list puts and then removes is absent", order) { store in
-      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
-      try await store.apply([.put(sample.bytes, for: key), .remove(key)])
-      try await store.expectValue(nil, for: key, among: [sample], "after the list")
-      try await store.expectKeys([])
+      let (name, sample) = (try ItemName("item", in: "conformance"), Sample("text"))
+      try await store.apply([.put(sample.bytes, for: name), .remove(name)])
+      try await store.expectValue(nil, for: name, among: [sample], "after the list")
+      try await store.expectNames([])
     },
     Check("an item that a list removes and then puts is there", order) { store in
-      let key = try StoreKey("item", in: "conformance")
+      let name = try ItemName("item", in: "conformance")
       let (old, new) = (Sample("old"), Sample("new"))
-      try await store.put(old, for: key)
-      try await store.apply([.remove(key), .put(new.bytes, for: key)])
-      try await store.expectValue(new, for: key, among: [old], "after the list")
-      try await store.expectKeys([key])
+      try await store.put(old, for: name)
+      try await store.apply([.remove(name), .put(new.bytes, for: name)])
+      try await store.expectValue(new, for: name, among: [old], "after the list")
+      try await store.expectNames([name])
     },
     Check("the last value that a list puts under a name stays", order) { store in
-      let key = try StoreKey("item", in: "conformance")
+      let name = try ItemName("item", in: "conformance")
       let samples = ["first", "second", "third"].map { Sample($0) }
-      try await store.apply(samples.map { .put($0.bytes, for: key) })
-      try await store.expectValue(samples[2], for: key, among: samples, "after the list")
-      try await store.expectKeys([key])
+      try await store.apply(samples.map { .put($0.bytes, for: name) })
+      try await store.expectValue(samples[2], for: name, among: samples, "after the list")
+      try await store.expectNames([name])
     },
     Check("a list may have many changes", order) { store in
-      let keys = try (0..<40).map { try StoreKey("\($0)", in: "conformance") }
-      let samples = keys.indices.map { Sample("number \($0)") }
-      try await store.apply(zip(keys, samples).map { .put($1.bytes, for: $0) })
-      try await store.expectKeys(keys)
-      for (key, sample) in zip(keys, samples) {
-        try await store.expectValue(sample, for: key, among: samples, "after the list")
+      let names = try (0..<40).map { try ItemName("\($0)", in: "conformance") }
+      let samples = names.indices.map { Sample("number \($0)") }
+      try await store.apply(zip(names, samples).map { .put($1.bytes, for: $0) })
+      try await store.expectNames(names)
+      for (name, sample) in zip(names, samples) {
+        try await store.expectValue(sample, for: name, among: samples, "after the list")
       }
-      try await store.apply(keys.dropFirst().map { .remove($0) })
-      try await store.expectKeys([keys[0]])
+      try await store.apply(names.dropFirst().map { .remove($0) })
+      try await store.expectNames([names[0]])
     },
     Check("no reader sees a part of a list", atomicity, [.atomicity]) { store in
       try await store.expectWholeLists()
@@ -57,14 +57,14 @@ extension StoreConformance {
 extension StoreProbe {
   /// Expects that a concurrent reader sees no part of lists that put and remove two items.
   fileprivate func expectWholeLists() async throws {
-    let keys = try ["first", "second"].map { try StoreKey($0, in: "conformance") }
+    let names = try ["first", "second"].map { try ItemName($0, in: "conformance") }
     let sample = Sample("text")
     let isDone = Shared(false)
-    async let seen = keyCounts(until: isDone)
+    async let seen = nameCounts(until: isDone)
     do {
       for _ in 0..<50 {
-        try await apply(keys.map { .put(sample.bytes, for: $0) })
-        try await apply(keys.map { .remove($0) })
+        try await apply(names.map { .put(sample.bytes, for: $0) })
+        try await apply(names.map { .remove($0) })
       }
       isDone.update { $0 = true }
     } catch {
@@ -78,10 +78,10 @@ extension StoreProbe {
   }
 
   /// Returns all numbers of items that were seen until the work was done.
-  private func keyCounts(until isDone: Shared<Bool>) async throws -> Set<Int> {
+  private func nameCounts(until isDone: Shared<Bool>) async throws -> Set<Int> {
     var counts: Set<Int> = []
     repeat {
-      counts.insert(try await keys(in: "conformance").count)
+      counts.insert(try await names(in: "conformance").count)
       await Task.yield()
     } while !isDone.current
     return counts

@@ -9,76 +9,76 @@ private let keeping = "No error ever removes an item."
 extension StoreConformance {
   static let lockingChecks = [
     Check("a locked store never looks empty", refusing, [.locking]) { store in
-      let keys = try ["item", "absent"].map { try StoreKey($0, in: "conformance") }
-      try await store.put(Sample("text"), for: keys[0])
+      let names = try ["item", "absent"].map { try ItemName($0, in: "conformance") }
+      try await store.put(Sample("text"), for: names[0])
       try await store.lock()
-      for key in keys {
+      for name in names {
         try await store.expectError(StoreError.locked, from: "value") {
-          _ = try await store.value(for: key)
+          _ = try await store.value(for: name)
         }
       }
       try await store.expectError(StoreError.locked, from: "contains, of an absent item,") {
-        _ = try await store.contains(keys[1])
+        _ = try await store.contains(names[1])
       }
       // Some stores can report that there is an item when they cannot read it.
       do {
-        let isThere = try await store.contains(keys[0])
+        let isThere = try await store.contains(names[0])
         try expect(isThere, "contains to throw StoreError.locked, or to be true", seen: "false")
       } catch StoreError.locked {}
-      for namespace in [nil, keys[0].namespace] {
-        try await store.expectError(StoreError.locked, from: "keys") {
-          _ = try await store.keys(in: namespace)
+      for namespace in [nil, names[0].namespace] {
+        try await store.expectError(StoreError.locked, from: "names") {
+          _ = try await store.names(in: namespace)
         }
       }
     },
     Check(
       "a locked store refuses changes", "A locked store refuses changes with locked.", [.locking]
     ) { store in
-      let keys = try ["item", "new"].map { try StoreKey($0, in: "conformance") }
+      let names = try ["item", "new"].map { try ItemName($0, in: "conformance") }
       let (sample, other) = (Sample("kept"), Sample("refused"))
-      try await store.put(sample, for: keys[0])
+      try await store.put(sample, for: names[0])
       try await store.lock()
-      for key in keys {
+      for name in names {
         try await store.expectError(StoreError.locked, from: "a put") {
-          try await store.put(other, for: key)
+          try await store.put(other, for: name)
         }
       }
       try await store.expectError(StoreError.locked, from: "a removal") {
-        try await store.remove(keys[0])
+        try await store.remove(names[0])
       }
       try await store.unlock()
-      try await store.expectValue(sample, for: keys[0], among: [other], "after it was unlocked")
-      try await store.expectKeys([keys[0]])
+      try await store.expectValue(sample, for: names[0], among: [other], "after it was unlocked")
+      try await store.expectNames([names[0]])
     },
     Check("unlocking makes everything readable again", keeping, [.locking]) { store in
-      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
-      try await store.put(sample, for: key)
+      let (name, sample) = (try ItemName("item", in: "conformance"), Sample("text"))
+      try await store.put(sample, for: name)
       for _ in 1...2 {
         try await store.lock()
         try await store.expectError(StoreError.locked, from: "value") {
-          _ = try await store.value(for: key)
+          _ = try await store.value(for: name)
         }
         try await store.unlock()
-        try await store.expectValue(sample, for: key, "after it was unlocked")
-        try await store.expectKeys([key])
+        try await store.expectValue(sample, for: name, "after it was unlocked")
+        try await store.expectNames([name])
       }
-      try await store.remove(key)
-      try await store.expectKeys([])
+      try await store.remove(name)
+      try await store.expectNames([])
     },
     Check(
       "unlocking is reported",
       "A stream reports resynchronize when anything may have changed, as after unlocking.",
       [.locking], kinds: [nil]
     ) { store in
-      let (key, sample) = (try StoreKey("item", in: "conformance"), Sample("text"))
+      let (name, sample) = (try ItemName("item", in: "conformance"), Sample("text"))
       let log = EventLog(store.store.changes())
-      try await store.expectTold([key], to: log, "a put") {
-        try await store.put(sample, for: key)
+      try await store.expectReport([name], to: log, "a put") {
+        try await store.put(sample, for: name)
       }
       for _ in 1...2 {
         try await store.lock()
         try await store.expectError(StoreError.locked, from: "value") {
-          _ = try await store.value(for: key)
+          _ = try await store.value(for: name)
         }
         _ = log.take()
         try await store.unlock()
@@ -86,8 +86,8 @@ extension StoreConformance {
           log.take().contains(.resynchronize)
         }
       }
-      try await store.expectTold([key], to: log, "a put after the store was unlocked") {
-        try await store.put(sample, for: key)
+      try await store.expectReport([name], to: log, "a put after the store was unlocked") {
+        try await store.put(sample, for: name)
       }
     },
   ]

@@ -1,7 +1,7 @@
 import SessionToolsBase
 
 private let reading = """
-  A migration reads the same keys and values as any other caller: all that are listed, together \
+  A migration reads the same names and values as any other caller: all that are listed, together \
   or one by one.
   """
 private let identity = """
@@ -11,42 +11,42 @@ private let identity = """
 extension StoreConformance {
   static let migrationChecks = [
     Check("a migration finds every item", reading, kinds: [nil]) { store in
-      let keys = try (0..<20).map { try StoreKey("\($0)", in: $0 < 10 ? "a" : "b") }
-      let samples = keys.indices.map { Sample("number \($0)") }
-      try await store.apply(zip(keys, samples).map { .put($1.bytes, for: $0) })
+      let names = try (0..<20).map { try ItemName("\($0)", in: $0 < 10 ? "a" : "b") }
+      let samples = names.indices.map { Sample("number \($0)") }
+      try await store.apply(zip(names, samples).map { .put($1.bytes, for: $0) })
       let listing = try await store.migrating { try $0.fullListing() }
       try expect(
-        listing.keys == keys.sorted(), "\(keys.count) keys in ascending order",
-        seen: "\(listing.keys.count) keys: \(listing.keys.told)")
+        listing.names == names.sorted(), "\(names.count) names in ascending order",
+        seen: "\(listing.names.count) names: \(listing.names.described)")
       if let damage = listing.damage { throw Finding(expected: "no damage", seen: damage) }
       let pages = try await store.migrating { try StoreListing($0.listingPages()) }
       try expect(
-        pages.keys == listing.keys, "the same keys in parts",
-        seen: "\(pages.keys.count) keys: \(pages.keys.told)")
-      for (key, sample) in zip(keys, samples) {
-        guard let found = listing.values[key] else { continue }
+        pages.names == listing.names, "the same names in parts",
+        seen: "\(pages.names.count) names: \(pages.names.described)")
+      for (name, sample) in zip(names, samples) {
+        guard let found = listing.values[name] else { continue }
         try expect(
-          found == sample.bytes, "\(sample.told) in the listing",
-          seen: SecretBytes?.some(found).told(among: samples))
+          found == sample.bytes, "\(sample.described) in the listing",
+          seen: SecretBytes?.some(found).described(among: samples))
       }
     },
     Check(
       "values read together equal those read one by one", reading, kinds: [nil]
     ) { store in
-      let keys = try (0..<20).map { try StoreKey("\($0)", in: "conformance") }
-      let samples = keys.indices.map { Sample("number \($0)") }
-      try await store.apply(zip(keys, samples).map { .put($1.bytes, for: $0) })
-      let asked = try [StoreKey("absent", in: "conformance")] + keys
+      let names = try (0..<20).map { try ItemName("\($0)", in: "conformance") }
+      let samples = names.indices.map { Sample("number \($0)") }
+      try await store.apply(zip(names, samples).map { .put($1.bytes, for: $0) })
+      let asked = try [ItemName("absent", in: "conformance")] + names
       // Any other store reads them one by one.
       let found = try await store.migrating {
         try ($0 as? any MigratableStore)?.values(ofFirst: asked[...]) ?? []
       }
       try expect(
-        found.count <= asked.count, "at most one value for each key", seen: "\(found.count)")
+        found.count <= asked.count, "at most one value for each name", seen: "\(found.count)")
       for (value, sample) in zip(found, [nil] + samples) where value != nil {
         try expect(
-          value == sample?.bytes, sample?.told ?? "no value of an absent item",
-          seen: value.told(among: samples))
+          value == sample?.bytes, sample?.described ?? "no value of an absent item",
+          seen: value.described(among: samples))
       }
     },
     Check(
@@ -55,7 +55,7 @@ extension StoreConformance {
         let stores = [try await trial.open(), try await trial.open()]
         // Some stores have no identity while they are empty.
         for store in stores {
-          try await store.put(Sample("text"), for: StoreKey("item", in: "conformance"))
+          try await store.put(Sample("text"), for: ItemName("item", in: "conformance"))
         }
         let first = try await stores[0].migrating { try $0.identity() }
         let second = try await stores[1].migrating { try $0.identity() }
@@ -65,7 +65,7 @@ extension StoreConformance {
     Check(
       "objects of the same data have the same identity", identity, [.reopening], kinds: [nil]
     ) { store in
-      try await store.put(Sample("text"), for: StoreKey("item", in: "conformance"))
+      try await store.put(Sample("text"), for: ItemName("item", in: "conformance"))
       let other = try await store.reopened()
       let first = try await store.migrating { try $0.identity() }
       let second = try await other.migrating { try $0.identity() }

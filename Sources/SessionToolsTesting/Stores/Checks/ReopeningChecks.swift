@@ -8,50 +8,50 @@ private let seeing = """
 extension StoreConformance {
   static let reopeningChecks = [
     Check("another object finds what was put", keeping, [.reopening]) { store in
-      let keys = try ["a", "b", "e\u{301}"].map { try StoreKey($0, in: "conformance") }
+      let names = try ["a", "b", "e\u{301}"].map { try ItemName($0, in: "conformance") }
       let samples = [Sample("text"), Sample("empty", []), Sample(byteCount: 70_000)]
-      for (key, sample) in zip(keys, samples) {
-        try await store.put(Sample("older"), for: key)
-        try await store.put(sample, for: key)
+      for (name, sample) in zip(names, samples) {
+        try await store.put(Sample("older"), for: name)
+        try await store.put(sample, for: name)
       }
       let other = try await store.reopened()
-      for (key, sample) in zip(keys, samples) {
-        try await other.expectValue(sample, for: key, "by another object")
+      for (name, sample) in zip(names, samples) {
+        try await other.expectValue(sample, for: name, "by another object")
       }
-      try await other.expectKeys(keys)
+      try await other.expectNames(names)
     },
     Check("another object does not find what was removed", keeping, [.reopening]) { store in
-      let (key, kept) = (
-        try StoreKey("item", in: "conformance"), try StoreKey("kept", in: "conformance")
+      let (name, kept) = (
+        try ItemName("item", in: "conformance"), try ItemName("kept", in: "conformance")
       )
       let sample = Sample("text")
-      for key in [key, kept] { try await store.put(sample, for: key) }
-      try await store.remove(key)
+      for name in [name, kept] { try await store.put(sample, for: name) }
+      try await store.remove(name)
       let other = try await store.reopened()
-      try await other.expectValue(nil, for: key, among: [sample], "by another object")
-      try await other.expectKeys([kept])
+      try await other.expectValue(nil, for: name, among: [sample], "by another object")
+      try await other.expectNames([kept])
     },
     Check(
       "an object reads what another changes", seeing, [.reopening, .seesOtherProcesses]
     ) { store in
       let other = try await store.reopened()
-      let (key, first, second) = (
-        try StoreKey("item", in: "conformance"), Sample("first"), Sample("second")
+      let (name, first, second) = (
+        try ItemName("item", in: "conformance"), Sample("first"), Sample("second")
       )
       for (writer, reader) in [(store, other), (other, store)] {
-        try await reader.expectValue(nil, for: key, "before another object puts it")
-        try await writer.put(first, for: key)
-        try await reader.expectValue(first, for: key, "after another object put it")
-        try await writer.put(second, for: key)
+        try await reader.expectValue(nil, for: name, "before another object puts it")
+        try await writer.put(first, for: name)
+        try await reader.expectValue(first, for: name, "after another object put it")
+        try await writer.put(second, for: name)
         try await reader.expectValue(
-          second, for: key, among: [first], "after another object replaced it")
-        try await reader.expectKeys([key])
-        try await writer.remove(key)
+          second, for: name, among: [first], "after another object replaced it")
+        try await reader.expectNames([name])
+        try await writer.remove(name)
         try await reader.expectValue(
-          nil, for: key, among: [first, second], "after another object removed it")
-        let isThere = try await reader.contains(key)
+          nil, for: name, among: [first, second], "after another object removed it")
+        let isThere = try await reader.contains(name)
         try expect(!isThere, "contains to be false after another object removed it", seen: "true")
-        try await reader.expectKeys([])
+        try await reader.expectNames([])
       }
     },
     Check(

@@ -56,11 +56,11 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     try await container.asyncLoadItem(forIdentifier: identifier, jsonDecoder: decoder)
   }
 
-  func store(_ item: Item) throws {
+  func save(_ item: Item) throws {
     try changes.make { try put(item) }
   }
 
-  func store(_ item: sending Item) async throws {
+  func save(_ item: sending Item) async throws {
     try await onThread(Change(storage: self, item: item))
   }
 
@@ -131,7 +131,7 @@ private struct Change<Item: Codable>: BlockingChange, @unchecked Sendable {
   let item: Item?
 
   func make() throws {
-    if let item { try storage.store(item) } else { try storage.remove() }
+    if let item { try storage.save(item) } else { try storage.remove() }
   }
 }
 

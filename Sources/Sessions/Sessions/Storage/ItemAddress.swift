@@ -2,7 +2,7 @@ import SecretStores
 /// An item of a store, and how sessions change it there.
 struct ItemAddress: Sendable {
   let store: any SecretStore
-  let key: StoreKey
+  let name: ItemName
   /// The store below all gates, if it compares the item and changes it in one step: then no change
   /// needs exclusive access.
   private let conditional: (any ConditionalStore)?
@@ -16,13 +16,13 @@ struct ItemAddress: Sendable {
   ///
   /// - Throws: `invalidName`.
   init(_ identifier: String, in container: StoreContainer<some Any>) throws(StoreError) {
-    self.init(try container.key(identifier), in: container.store)
+    self.init(try container.name(identifier), in: container.store)
   }
 
   /// Names an item in a store.
-  init(_ key: StoreKey, in store: any SecretStore) {
+  init(_ name: ItemName, in store: any SecretStore) {
     self.store = store
-    self.key = key
+    self.name = name
     conditional = store.innermost as? any ConditionalStore
   }
 
@@ -37,7 +37,7 @@ struct ItemAddress: Sendable {
   func apply(
     _ change: StoreChange, ifStored versions: Set<ItemVersion>
   ) async throws -> ChangeOutcome {
-    let condition = ItemCondition.stored(key, isOneOf: versions)
+    let condition = ItemCondition.stored(name, isOneOf: versions)
     if let conditional {
       try await store.waitUntilChangesAreAllowed()
       return try await conditional.asyncApply([change], if: condition)
@@ -46,7 +46,7 @@ struct ItemAddress: Sendable {
       // Below a gate, if there is one: the value is compared and given to no one. The item that a
       // server issued in exchange for the stored one must be stored even while no user is
       // authenticated.
-      let outcome = condition.outcome(whenStored: try await store.innermost.value(for: key))
+      let outcome = condition.outcome(whenStored: try await store.innermost.value(for: name))
       if outcome == .made { try await store.apply([change]) }
       return outcome
     }
@@ -55,7 +55,7 @@ struct ItemAddress: Sendable {
   /// Makes a change of the item while no change that depends on it is made.
   func make(_ change: StoreChange) throws {
     guard conditional == nil else { return try store.apply([change]) }
-    try store.withExclusiveAccess(to: key.changeLock, timeout: Self.changeTimeout) {
+    try store.withExclusiveAccess(to: name.changeLock, timeout: Self.changeTimeout) {
       try store.apply([change])
     }
   }
@@ -92,14 +92,14 @@ struct ItemAddress: Sendable {
     var isHeld = false
     do {
       try await store.withExclusiveAccess(
-        to: item.key.changeLock, timeout: max(.zero, deadline - .now)
+        to: item.name.changeLock, timeout: max(.zero, deadline - .now)
       ) {
         isHeld = true
         try await make(changes, holding: items.dropFirst(), in: store, until: deadline)
       }
     } catch StoreError.timedOut where !isHeld {
       throw StoreError(
-        .timedOut, store: "\(item.key)",
+        .timedOut, store: "\(item.name)",
         reason: "other changes of the item did not finish in time, and nothing was changed",
         remedy: "Try again")
     }
@@ -108,7 +108,7 @@ struct ItemAddress: Sendable {
   private func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {
     try await withTaskExecutorPreference(Self.executor) {
       try await store.withExclusiveAccess(
-        to: key.changeLock, timeout: Self.changeTimeout, body)
+        to: name.changeLock, timeout: Self.changeTimeout, body)
     }
   }
 }

@@ -25,9 +25,9 @@ protocol ItemStorage<Item>: Sendable {
   func load() async throws -> sending Item?
 
   /// Stores an item; a refresh in any process then stores none over it.
-  func store(_ item: Item) throws
+  func save(_ item: Item) throws
   /// Stores an item; a refresh in any process then stores none over it.
-  func store(_ item: sending Item) async throws
+  func save(_ item: sending Item) async throws
 
   /// Removes the item; a refresh in any process then stores none.
   func remove() throws

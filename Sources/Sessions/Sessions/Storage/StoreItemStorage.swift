@@ -19,7 +19,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
       // The new item itself may be replaced, too: a store that did not know whether it made this
       // change may have made it.
       try await address.apply(
-        .put(encoded, for: address.key), ifStored: [replaced, ItemVersion(encoded)])
+        .put(encoded, for: address.name), ifStored: [replaced, ItemVersion(encoded)])
     }
   }
 
@@ -28,48 +28,48 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool) {
     let store = store.innermost
     // A store that cannot tell now is asked again the next time.
-    if let identity = try? (store as? any PlacedStore)?.place() ?? store.identity() {
-      return (SharedStateMembership(.store(identity, key)), true)
+    if let identity = try? (store as? any LocatedStore)?.location() ?? store.identity() {
+      return (SharedStateMembership(.store(identity, name)), true)
     }
-    return (SharedStateMembership(store.object.map { .object($0, key) }), false)
+    return (SharedStateMembership(store.object.map { .object($0, name) }), false)
   }
 
   private var store: any SecretStore { address.store }
-  private var key: StoreKey { address.key }
+  private var name: ItemName { address.name }
 
   private func bytes(of item: Item) throws(StoreError) -> SecretBytes {
-    try coding.bytes(of: item, for: key, encoder: encoder)
+    try coding.bytes(of: item, for: name, encoder: encoder)
   }
 
   private func item(from bytes: SecretBytes) throws(StoreError) -> Item {
-    try coding.item(from: bytes, for: key, decoder: decoder)
+    try coding.item(from: bytes, for: name, decoder: decoder)
   }
 
-  func contains() throws -> Bool { try store.contains(key) }
+  func contains() throws -> Bool { try store.contains(name) }
 
-  func contains() async throws -> Bool { try await store.contains(key) }
+  func contains() async throws -> Bool { try await store.contains(name) }
 
-  func load() throws -> Item? { try store.value(for: key).map(item(from:)) }
+  func load() throws -> Item? { try store.value(for: name).map(item(from:)) }
 
   func load() async throws -> sending Item? {
-    guard let bytes = try await store.value(for: key) else { return nil }
-    return try coding.item(from: bytes, for: key, decoder: decoder)
+    guard let bytes = try await store.value(for: name) else { return nil }
+    return try coding.item(from: bytes, for: name, decoder: decoder)
   }
 
-  func store(_ new: Item) throws {
-    try address.make(.put(try bytes(of: new), for: key))
+  func save(_ new: Item) throws {
+    try address.make(.put(try bytes(of: new), for: name))
   }
 
-  func store(_ new: sending Item) async throws {
-    try await address.make(.put(try bytes(of: new), for: key))
+  func save(_ new: sending Item) async throws {
+    try await address.make(.put(try bytes(of: new), for: name))
   }
 
-  func remove() throws { try address.make(.remove(key)) }
+  func remove() throws { try address.make(.remove(name)) }
 
-  func remove() async throws { try await address.make(.remove(key)) }
+  func remove() async throws { try await address.make(.remove(name)) }
 
   func snapshot() async throws -> ItemSnapshot<Item>? {
-    try await store.value(for: key).map(snapshot(of:))
+    try await store.value(for: name).map(snapshot(of:))
   }
 
   func snapshot(of bytes: SecretBytes) throws -> ItemSnapshot<Item> {
@@ -83,12 +83,12 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     // Behind a gate the item is read through the gate.
     if let leasing = store as? any LeasingStore {
       return try await leasing.withExclusiveAccess(
-        to: key.refreshLock, timeout: timeout, reading: key
+        to: name.refreshLock, timeout: timeout, reading: name
       ) { bytes in
         try await body(Result { try bytes.map(snapshot(of:)) })
       }
     }
-    return try await store.withExclusiveAccess(to: key.refreshLock, timeout: timeout) {
+    return try await store.withExclusiveAccess(to: name.refreshLock, timeout: timeout) {
       try await body(await unattendedResult())
     }
   }
@@ -100,6 +100,6 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   }
 
   func remove(_ version: ItemVersion) async throws -> ChangeOutcome {
-    try await address.apply(.remove(key), ifStored: [version])
+    try await address.apply(.remove(name), ifStored: [version])
   }
 }

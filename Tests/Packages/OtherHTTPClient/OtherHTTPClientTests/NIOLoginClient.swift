@@ -9,9 +9,9 @@ import WebLogin
 struct NIOLoginClient: OAuthHTTPClient {
   private let client: HTTPClient
   private let timeout: Duration
-  private let largestByteCount: Int
+  private let maximumByteCount: Int
 
-  init(timeout: Duration = .seconds(30), largestByteCount: Int = 1 << 20) {
+  init(timeout: Duration = .seconds(30), maximumByteCount: Int = 1 << 20) {
     var configuration = HTTPClient.Configuration()
     // A code or a token is for the address that it is sent to, and for no other.
     configuration.redirectConfiguration = .disallow
@@ -19,7 +19,7 @@ struct NIOLoginClient: OAuthHTTPClient {
     configuration.connectionPool.retryConnectionEstablishment = false
     client = HTTPClient(configuration: configuration)
     self.timeout = timeout
-    self.largestByteCount = largestByteCount
+    self.maximumByteCount = maximumByteCount
   }
 
   /// Closes the client; must be called before the last reference is released.
@@ -51,7 +51,7 @@ struct NIOLoginClient: OAuthHTTPClient {
       let response = try await client.execute(message, timeout: TimeAmount(timeout))
       status = Int(response.status.code)
       // Reads no more than this: a larger answer is dropped with its connection.
-      let body = try await response.body.collect(upTo: largestByteCount)
+      let body = try await response.body.collect(upTo: maximumByteCount)
       return OAuthHTTPResponse(
         status: Int(response.status.code),
         headers: Dictionary(

@@ -63,9 +63,9 @@ func session(
     let failing = try session("failing") { _ in throw TalkativeError() }
     _ = try? await failing.validItem()
     let store = MemoryStore()
-    let key = try StoreKey("name", in: "adapters")
-    try await store.withExclusiveAccess(to: key, timeout: .seconds(10)) {
-      try? await store.withExclusiveAccess(to: key, timeout: .milliseconds(1)) {
+    let itemName = try ItemName("name", in: "adapters")
+    try await store.withExclusiveAccess(to: itemName, timeout: .seconds(10)) {
+      try? await store.withExclusiveAccess(to: itemName, timeout: .milliseconds(1)) {
         () async throws -> Void in
       }
     }

@@ -83,7 +83,7 @@ private func refreshing(
 }
 
 private func storedPass(in store: MemoryStore) async throws -> Pass {
-  let stored = try await store.value(for: StoreKey("user", in: "adapters"))
+  let stored = try await store.value(for: ItemName("user", in: "adapters"))
   return try JSONDecoder().decode(Pass.self, from: Data(stored?.copyBytes() ?? []))
 }
 

@@ -40,7 +40,7 @@ extension World {
     }
     disk.synchronizeNames()
     // An open reader may need 100 ms to detect that a file was replaced; they pass here.
-    for process in processes.indices { processes[process].isLookAtNamesDue = true }
+    for process in processes.indices { processes[process].isNameCheckDue = true }
     ledger.mayBeCorrupt = true
     // A store opened from now on finds the state of the copy; open stores still remember theirs.
     ledger.floor = copy.state

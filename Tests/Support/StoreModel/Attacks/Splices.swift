@@ -28,9 +28,9 @@ struct Splices {
   private func check(mark: Int, journal: [Cell], headers: [Cell]) throws(Violation) {
     let found = world.found(journal: journal, mark: .mark(mark), headers: headers, slot: 0)
     let answer = CommitOracle(world.life, rules: world.scenario.rules).answer(for: found)
-    guard case .state(let settlement) = answer else { return }
+    guard case .state(let recovery) = answer else { return }
     // Items that an accident destroyed are missing after a repair.
-    let state = world.ledger.withoutLost(world.states[settlement.state])
+    let state = world.ledger.withoutLost(world.states[recovery.state])
     let marked = world.ledger.withoutLost(
       world.states[world.life.state(at: world.life.marks[mark].end)])
     let isNewest = mark == world.newestMark

@@ -1,7 +1,7 @@
 /// The required result of opening a store.
 package enum CommitAnswer: Hashable, Sendable {
   /// The store opens.
-  case state(Settlement)
+  case state(Recovery)
   /// The store is damaged, and only a repair opens it.
   case corrupt(CorruptReason)
   /// The key opens no slot of the journal's header.
@@ -9,12 +9,12 @@ package enum CommitAnswer: Hashable, Sendable {
 
   /// The state that a reader sees, as an index into the history of states.
   package var state: Int? {
-    if case .state(let settlement) = self { settlement.state } else { nil }
+    if case .state(let recovery) = self { recovery.state } else { nil }
   }
 }
 
 /// The way in which a store opens, and the writes that are needed before it is used.
-package struct Settlement: Hashable, Sendable {
+package struct Recovery: Hashable, Sendable {
   /// The state behind ``end``.
   package var state: Int
   /// The last change that the mark counts; `nil` if it counts only the journal's head.

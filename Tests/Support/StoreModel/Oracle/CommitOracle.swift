@@ -42,11 +42,11 @@ package struct CommitOracle: Sendable {
     case .refused(let answer):
       return answer
     case .end(let marked, let isByPredecessor):
-      guard let (end, drops) = settledEnd(behind: marked, journal: journal, found) else {
+      guard let (end, drops) = recoveredEnd(behind: marked, journal: journal, found) else {
         return .corrupt(.recordBehindBreak)
       }
       return .state(
-        Settlement(
+        Recovery(
           state: life.state(at: end), marked: marked, end: end, drops: drops,
           isByPredecessor: isByPredecessor, isUnfinishedRotation: isUnfinishedRotation))
     }
@@ -113,7 +113,7 @@ package struct CommitOracle: Sendable {
   /// Returns the last change that counts, and whether there are remains behind it.
   ///
   /// Returns `nil` if an unfinished write cannot be the reason for the remains.
-  private func settledEnd(
+  private func recoveredEnd(
     behind marked: Int?, journal: Int, _ found: FoundStore
   ) -> (end: Int?, drops: Bool)? {
     var walk: [Int] = []
@@ -155,12 +155,12 @@ extension CommitOracle {
     switch answer {
     case .corrupt(let reason): return "corrupt after a crash: \(reason)"
     case .wrongKey: return "the key opens no slot after a crash"
-    case .state(let settlement):
-      if settlement.state < confirmed {
-        return "state \(settlement.state) was found, but \(confirmed) was confirmed or read"
+    case .state(let recovery):
+      if recovery.state < confirmed {
+        return "state \(recovery.state) was found, but \(confirmed) was confirmed or read"
       }
-      if settlement.state > begun {
-        return "state \(settlement.state) was found, but no change beyond \(begun) had begun"
+      if recovery.state > begun {
+        return "state \(recovery.state) was found, but no change beyond \(begun) had begun"
       }
       return nil
     }

@@ -20,7 +20,7 @@ extension World {
       note("finds \(processes[process].task.mark)", process, &run)
     case .readJournal:
       try judge(process, &run)
-    case .look:
+    case .inspect:
       readHeaders(process)
       readMark(process)
       try judge(process, &run)
@@ -67,27 +67,27 @@ extension World {
       fail(process, "wrong key", &run)
     case .corrupt(let reason):
       // Without the lock the files may be from different moments.
-      if !isLocked { return plan([.takeLock, .look], process) }
+      if !isLocked { return plan([.takeLock, .inspect], process) }
       if processes[process].task.operation == .repair { return planRepair(process) }
       try failAsCorrupt(process, "\(reason)", &run)
-    case .state(let settlement):
-      if settlement.isNeeded {
-        try settle(settlement, process, &run)
+    case .state(let recovery):
+      if recovery.isNeeded {
+        try recover(recovery, process, &run)
       } else {
-        try accept(settlement, end: settlement.end, process, &run)
+        try accept(recovery, end: recovery.end, process, &run)
       }
     }
   }
 
   /// Continues if there is something behind the mark.
-  private mutating func settle(
-    _ settlement: Settlement, _ process: Int, _ run: inout Run
+  private mutating func recover(
+    _ recovery: Recovery, _ process: Int, _ run: inout Run
   ) throws(Violation) {
     let isWriting = processes[process].task.operation != .read
     if !lock.isHeld(by: process) {
       let isFree = lock.canTake(exclusively: canWrite(process))
       if processes[process].task.takesMarkAsIs || (!scenario.rules.openerWaits && !isFree) {
-        return try accept(settlement, end: settlement.marked, process, &run)
+        return try accept(recovery, end: recovery.marked, process, &run)
       }
       note("waits for the lock or the mark", process, &run)
       return plan([.awaitLockOrMark], process)
@@ -98,14 +98,14 @@ extension World {
         scenario.rules.readsDirect
           ? [.synchronizeForReading, .readDirectly] : [.readDirectly], process)
     }
-    if isWriting, !scenario.rules.settlesBeforeWriting {
-      return try accept(settlement, end: settlement.marked, process, &run)
+    if isWriting, !scenario.rules.recoversBeforeWriting {
+      return try accept(recovery, end: recovery.marked, process, &run)
     }
-    if writesOnlyOwnMark(instead: settlement, process) {
+    if writesOnlyOwnMark(instead: recovery, process) {
       return plan([.writeOwnMark, .arrive], process)
     }
-    if try !refuses(settlement, end: settlement.end, process, &run) {
-      planSettling(settlement, process)
+    if try !refuses(recovery, end: recovery.end, process, &run) {
+      planRecovery(recovery, process)
     }
   }
 
@@ -113,8 +113,8 @@ extension World {
   /// disk.
   private mutating func readDirectly(_ process: Int, _ run: inout Run) throws(Violation) {
     switch answer(process, isDirect: scenario.rules.readsDirect) {
-    case .state(let settlement):
-      try accept(settlement, end: settlement.end, process, &run)
+    case .state(let recovery):
+      try accept(recovery, end: recovery.end, process, &run)
     case .corrupt(let reason):
       try failAsCorrupt(process, "\(reason)", &run)
     case .wrongKey:
@@ -140,7 +140,7 @@ extension World {
   private mutating func endWaiting(_ process: Int, _ run: inout Run) throws(Violation) {
     if lock.canTake(exclusively: canWrite(process)) {
       takeLock(process)
-      return plan([.look], process)
+      return plan([.inspect], process)
     }
     note("takes the mark as it is", process, &run)
     processes[process].task.takesMarkAsIs = true

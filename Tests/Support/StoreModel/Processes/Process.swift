@@ -9,7 +9,7 @@ struct Process: Hashable, Sendable {
   /// The furthest state that the open store returned.
   var seen: StoreState = []
   /// Whether 100 ms have passed since it checked the names.
-  var isLookAtNamesDue = false
+  var isNameCheckDue = false
   var task = Task()
 }
 
@@ -38,7 +38,7 @@ struct Task: Hashable, Sendable {
   var takesMarkAsIs = false
   /// The verified bytes of the last change that counts.
   var memory: [Cell] = []
-  /// The items that the current settling drops.
+  /// The items that the current recovery drops.
   var dropped: [Int] = []
   /// The items that a rewriting puts.
   var items: StoreState = []
@@ -56,13 +56,13 @@ enum Step: Hashable, Sendable {
   case awaitLockOrMark
   case readHeaders, readMark, readJournal
   /// Reads all three at once, in the process that holds the lock.
-  case look
+  case inspect
   case compareMark
   case synchronizeForReading, readDirectly
 
-  // Settling
+  // Recovery
   case writeAgain, cutOff, writeVoid, writeOwnMark
-  /// The store is open and settled.
+  /// The store is open and recovered.
   case arrive
 
   // Writing

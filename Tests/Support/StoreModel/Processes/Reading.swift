@@ -4,8 +4,8 @@ extension World {
     guard let view = processes[process].view else { return }
     if disk[.mark] != view.markFile || disk[.journal] != view.journalFile {
       // It checks the names at most every 100 ms.
-      if processes[process].isLookAtNamesDue || run.flip() {
-        processes[process].isLookAtNamesDue = false
+      if processes[process].isNameCheckDue || run.flip() {
+        processes[process].isNameCheckDue = false
         return planOpening(process)
       }
     }
@@ -17,7 +17,7 @@ extension World {
     }
     let end = life.marks[number].end
     guard isWalkPossible(from: view, to: end) || !scenario.rules.neverGoesBack else {
-      return plan([.takeLock, .look], process)
+      return plan([.takeLock, .inspect], process)
     }
     processes[process].view?.end = end
     processes[process].view?.mark = mark
@@ -33,14 +33,14 @@ extension World {
 
   /// Accepts the found state as the store, unless an open store would go back.
   mutating func accept(
-    _ settlement: Settlement, end: Int?, _ process: Int, _ run: inout Run
+    _ recovery: Recovery, end: Int?, _ process: Int, _ run: inout Run
   ) throws(Violation) {
-    if try refuses(settlement, end: end, process, &run) { return }
-    setView(settlement, end: end, process)
+    if try refuses(recovery, end: end, process, &run) { return }
+    setView(recovery, end: end, process)
     plan([.arrive], process)
   }
 
-  mutating func setView(_ settlement: Settlement, end: Int?, _ process: Int) {
+  mutating func setView(_ recovery: Recovery, end: Int?, _ process: Int) {
     guard let journalFile = disk[.journal],
       case .head(let journal)? = disk.files[journalFile].cached.first
     else { return }
@@ -55,7 +55,7 @@ extension World {
   ///
   /// Without the lock it is read again with the lock; with the lock, the files were restored.
   mutating func refuses(
-    _ settlement: Settlement, end: Int?, _ process: Int, _ run: inout Run
+    _ recovery: Recovery, end: Int?, _ process: Int, _ run: inout Run
   ) throws(Violation) -> Bool {
     guard let past = processes[process].view, scenario.rules.neverGoesBack,
       let file = disk[.journal], case .head(let journal)? = disk.files[file].cached.first
@@ -64,7 +64,7 @@ extension World {
     if journal == past.journal, scenario.rules.checksOwnEnd {
       isBack = !life.isAtOrBefore(past.end, end)
     } else {
-      let isMadeUpFor = settlement.drops && !scenario.rules.judgesBeforeDropping
+      let isMadeUpFor = recovery.drops && !scenario.rules.judgesBeforeDropping
       isBack =
         version(of: journal, at: end) + (isMadeUpFor ? 1 : 0)
         < version(of: past.journal, at: past.end)
@@ -73,7 +73,7 @@ extension World {
     if lock.isHeld(by: process) {
       try failAsCorrupt(process, "the files were put back", &run)
     } else {
-      plan([.takeLock, .look], process)
+      plan([.takeLock, .inspect], process)
     }
     return true
   }
@@ -81,11 +81,11 @@ extension World {
   /// Returns whether an open reader that finds a lower mark only writes its own mark again.
   ///
   /// This is the wrong rule, which ignores changes that may be behind it.
-  func writesOnlyOwnMark(instead settlement: Settlement, _ process: Int) -> Bool {
-    guard !scenario.rules.settlesLostMark, let view = processes[process].view,
+  func writesOnlyOwnMark(instead recovery: Recovery, _ process: Int) -> Bool {
+    guard !scenario.rules.recoversLostMark, let view = processes[process].view,
       processes[process].task.operation == .read, view.journalFile == disk[.journal]
     else { return false }
-    return settlement.marked != view.end && life.isAtOrBefore(settlement.marked, view.end)
-      && life.isAtOrBefore(view.end, settlement.end)
+    return recovery.marked != view.end && life.isAtOrBefore(recovery.marked, view.end)
+      && life.isAtOrBefore(view.end, recovery.end)
   }
 }

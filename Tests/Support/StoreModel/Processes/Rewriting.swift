@@ -78,7 +78,7 @@ extension World {
     case .removeNextHeader:
       disk.remove(.nextHeader)
     case .waitForReaders:
-      for other in processes.indices { processes[other].isLookAtNamesDue = true }
+      for other in processes.indices { processes[other].isNameCheckDue = true }
     default:
       break
     }

@@ -3,13 +3,13 @@ extension World {
   mutating func step(_ process: Int, _ run: inout Run) throws(Violation) {
     repeat {
       try stepOnce(process, &run)
-    } while isNextStepUnnoticed(process)
+    } while isNextStepUndetected(process)
   }
 
   /// Returns whether the next step touches nothing that is shared.
   ///
   /// An answer that comes immediately can only make the requirements for later answers stricter.
-  private mutating func isNextStepUnnoticed(_ process: Int) -> Bool {
+  private mutating func isNextStepUndetected(_ process: Int) -> Bool {
     switch processes[process].steps.last {
     case .arrive, .answer, .confirm: true
     case .synchronizeDirectoryOnce:
@@ -25,13 +25,13 @@ extension World {
       return try begin(operation, process, &run)
     }
     switch step {
-    case .takeLock, .awaitLockOrMark, .readHeaders, .readMark, .readJournal, .look,
+    case .takeLock, .awaitLockOrMark, .readHeaders, .readMark, .readJournal, .inspect,
       .synchronizeForReading, .readDirectly:
       try open(step, process, &run)
     case .compareMark:
       try compareMark(process, &run)
     case .writeAgain, .cutOff, .writeVoid, .writeOwnMark:
-      settle(step, process, &run)
+      recover(step, process, &run)
     case .arrive:
       arrive(process, &run)
     case .writeChange, .cutBack, .failForSpace, .synchronizeJournal, .synchronizeDirectoryOnce,
@@ -67,7 +67,7 @@ extension World {
         plan([.compareMark], process)
       }
     case .put, .compact, .rotate, .revoke, .repair:
-      plan([.takeLock, .look], process)
+      plan([.takeLock, .inspect], process)
     case .close:
       processes[process].view = nil
       processes[process].seen = []

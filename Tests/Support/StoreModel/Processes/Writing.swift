@@ -1,5 +1,5 @@
 extension World {
-  /// The steps of a change of a settled store.
+  /// The steps of a change of a recovered store.
   var changeSteps: [Step] {
     var steps: [Step] = [.writeChange]
     if scenario.rules.syncsJournal { steps.append(.synchronizeJournal) }

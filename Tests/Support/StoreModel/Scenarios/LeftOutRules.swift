@@ -1,7 +1,7 @@
 extension Scenario {
   /// A scenario for each rule with a store that omits it, and the resulting violation.
   package static let leftOut: [Scenario] =
-    openingRules + settlingRules + writingRules + rewritingRules + readingRules
+    openingRules + recoveryRules + writingRules + rewritingRules + readingRules
 
   /// Makes a scenario without one rule.
   private static func without(
@@ -59,9 +59,9 @@ extension Scenario {
     },
   ]
 
-  private static let settlingRules = [
+  private static let recoveryRules = [
     without(
-      \.settlesBeforeWriting, "a writer overwrites changes behind the mark",
+      \.recoversBeforeWriting, "a writer overwrites changes behind the mark",
       [[Script("W", [.put])], writerAndOpener], breaks: "was confirmed or read"),
     without(
       \.writesAgain, "the last change is synced but not written again",
@@ -90,7 +90,7 @@ extension Scenario {
       $0.pauses = 0
     },
     without(
-      \.settlingSyncsDirectory, "settling marks a journal whose name is not durable",
+      \.recoverySyncsDirectory, "recovery marks a journal whose name is not durable",
       [[Script("V", [.compact]), Script("W", [.put]), Script("R", [.read])], openers],
       breaks: "markOfAnotherJournal"
     ) {
@@ -238,7 +238,7 @@ extension Scenario {
       $0.faults.kill = 1
     },
     without(
-      \.settlesLostMark, "an open reader writes only its own mark again",
+      \.recoversLostMark, "an open reader writes only its own mark again",
       [[Script("R", [.put, .read]), Script("W", [.put])]], breaks: "was confirmed or read"
     ) {
       $0.faults.lostMark = 1

@@ -48,20 +48,20 @@ package struct HistoryRecorder {
     let item = Int.random(in: 0..<GroupState.scalarCount, using: &random)
     switch Int.random(in: 0..<1000, using: &random) {
     case ..<600:
-      let key = try SharedItems.key(group: group, item: item)
-      try observe(group) { [item: try Self.number(store.value(for: key))] }
+      let name = try SharedItems.name(group: group, item: item)
+      try observe(group) { [item: try Self.number(store.value(for: name))] }
     case ..<900:
-      let key = try SharedItems.key(group: group, item: item)
-      try observe(group) { [item: Self.word(try store.contains(key))] }
+      let name = try SharedItems.name(group: group, item: item)
+      try observe(group) { [item: Self.word(try store.contains(name))] }
     case ..<950:
       let namespace = try SharedItems.namespace(group: group)
-      let keys = try (0..<GroupState.scalarCount).map {
-        try SharedItems.key(group: group, item: $0)
+      let names = try (0..<GroupState.scalarCount).map {
+        try SharedItems.name(group: group, item: $0)
       }
       try observe(group) {
-        let listed = try store.keys(in: namespace)
+        let listed = try store.names(in: namespace)
         return Dictionary(
-          uniqueKeysWithValues: keys.enumerated().map { ($0, Self.word(listed.contains($1))) })
+          uniqueKeysWithValues: names.enumerated().map { ($0, Self.word(listed.contains($1))) })
       }
     case ..<975:
       let count = Int.random(in: 2...GroupState.scalarCount, using: &random)
@@ -82,8 +82,8 @@ package struct HistoryRecorder {
     let number = lastNumber
     let value = SharedItems.value(number)
     let changes =
-      try putting.map { StoreChange.put(value, for: try SharedItems.key(group: group, item: $0)) }
-      + removing.map { StoreChange.remove(try SharedItems.key(group: group, item: $0)) }
+      try putting.map { StoreChange.put(value, for: try SharedItems.name(group: group, item: $0)) }
+      + removing.map { StoreChange.remove(try SharedItems.name(group: group, item: $0)) }
     let words = Dictionary(
       uniqueKeysWithValues: putting.map { ($0, number) } + removing.map { ($0, ItemWord.absent) })
     let invoked = now()

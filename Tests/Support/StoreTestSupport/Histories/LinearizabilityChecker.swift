@@ -129,7 +129,7 @@ package struct LinearizabilityChecker {
     while let configuration = rest.popLast() {
       for (changeSlot, change) in underWay
       where change.kind == .change && configuration.done & 1 << changeSlot == 0 {
-        let next = settled(
+        let next = normalized(
           Configuration(
             state: change.applied(to: configuration.state),
             done: configuration.done | 1 << changeSlot))
@@ -141,7 +141,7 @@ package struct LinearizabilityChecker {
   }
 
   /// Returns a configuration in which all observations that agree with its state are done.
-  private func settled(_ configuration: Configuration) -> Configuration {
+  private func normalized(_ configuration: Configuration) -> Configuration {
     var configuration = configuration
     for (slot, operation) in underWay
     where operation.kind == .observation && operation.agrees(with: configuration.state) {

@@ -10,8 +10,8 @@ package enum SharedItems {
     try StoreNamespace(service: "group-\(group)")
   }
 
-  package static func key(group: Int, item: Int) throws(StoreError) -> StoreKey {
-    try StoreKey("item-\(item)", in: namespace(group: group))
+  package static func name(group: Int, item: Int) throws(StoreError) -> ItemName {
+    try ItemName("item-\(item)", in: namespace(group: group))
   }
 
   /// Returns the value of a number: its eight bytes, repeated up to about a thousand bytes.
@@ -36,7 +36,7 @@ package enum SharedItems {
   ) throws(StoreError) -> GroupState? {
     var items = GroupState.zero
     for item in 0..<GroupState.scalarCount {
-      guard let value = try store.value(for: key(group: group, item: item)) else {
+      guard let value = try store.value(for: name(group: group, item: item)) else {
         items[item] = ItemWord.absent
         continue
       }

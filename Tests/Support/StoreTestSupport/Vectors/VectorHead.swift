@@ -7,8 +7,8 @@ package import SessionToolsBase
 package struct VectorHead: Sendable {
   package private(set) var expectation = ""
   package private(set) var keySource = VectorKey()
-  package private(set) var items: [(key: StoreKey, value: Answer)] = []
-  package private(set) var reads: [(key: StoreKey, value: Answer)] = []
+  package private(set) var items: [(name: ItemName, value: Answer)] = []
+  package private(set) var reads: [(name: ItemName, value: Answer)] = []
   package private(set) var findings: Set<String> = []
 
   package enum Answer: Equatable, Sendable {
@@ -96,7 +96,7 @@ package struct VectorHead: Sendable {
     }
   }
 
-  private static func keyAndAnswer(_ text: String) throws -> (key: StoreKey, value: Answer) {
+  private static func keyAndAnswer(_ text: String) throws -> (name: ItemName, value: Answer) {
     let parts = text.split(separator: " ")
     guard parts.count == 5 else { throw ParsingError(line: text) }
     let names = try parts[..<4].map { part -> String? in
@@ -117,6 +117,6 @@ package struct VectorHead: Sendable {
       case let hash where hash.hasPrefix("blake2b:"): .hash(try bytes(hex: hash.dropFirst(8)))
       default: .bytes(try bytes(hex: parts[4]))
       }
-    return (try StoreKey(identifier, in: namespace), answer)
+    return (try ItemName(identifier, in: namespace), answer)
   }
 }

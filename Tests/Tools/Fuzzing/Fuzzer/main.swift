@@ -6,7 +6,7 @@ import ProgramFuzzTargets
 // Runs libFuzzer on the target that FUZZ_TARGET names; if it is not set, lists all targets.
 let targets = FuzzTarget.store + FuzzTarget.program
 guard let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] else {
-  for target in targets { print("\(target.name) \(target.largestByteCount)") }
+  for target in targets { print("\(target.name) \(target.maximumByteCount)") }
   exit(0)
 }
 guard let found = targets.first(where: { $0.name == name }) else {

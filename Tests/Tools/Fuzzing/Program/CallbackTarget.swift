@@ -10,7 +10,7 @@ enum CallbackTarget {
     } catch {
       return
     }
-    try require(bytes.count <= LoopbackRequest.largestByteCount, "the request is too long")
+    try require(bytes.count <= LoopbackRequest.maximumByteCount, "the request is too long")
     try require(bytes.suffix(4).elementsEqual([13, 10, 13, 10]), "the request has no end")
     try require(
       request.method.utf8.allSatisfy { (0x41...0x5A).contains($0) }, "not a method")

@@ -25,11 +25,11 @@ struct ExportTarget: Sendable {
     }
   }
 
-  private func contents(_ bytes: [UInt8]) -> Result<[StoreKey: SecretBytes], StoreError> {
+  private func contents(_ bytes: [UInt8]) -> Result<[ItemName: SecretBytes], StoreError> {
     Result { () throws(StoreError) in
       let store = try parse(SecretBytes(bytes), "file")
-      var items: [StoreKey: SecretBytes] = [:]
-      for key in try store.listing().keys { items[key] = try store.value(for: key) }
+      var items: [ItemName: SecretBytes] = [:]
+      for name in try store.listing().names { items[name] = try store.value(for: name) }
       return items
     }
   }

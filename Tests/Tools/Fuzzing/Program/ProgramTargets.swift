@@ -8,17 +8,17 @@ import ToolBase
 extension FuzzTarget {
   /// The targets for input that people type, browsers send or other programs have written.
   package static let program = [
-    FuzzTarget("location", largestByteCount: 256, check: LocationTarget.check),
-    FuzzTarget("arguments", largestByteCount: 512, check: ArgumentsTarget.check),
-    FuzzTarget("callback", largestByteCount: 2048, check: CallbackTarget.check),
+    FuzzTarget("location", maximumByteCount: 256, check: LocationTarget.check),
+    FuzzTarget("arguments", maximumByteCount: 512, check: ArgumentsTarget.check),
+    FuzzTarget("callback", maximumByteCount: 2048, check: CallbackTarget.check),
     FuzzTarget(
-      "keyring-file", largestByteCount: 2048, check: ExportTarget(parse: KeyringFile.items).check),
+      "keyring-file", maximumByteCount: 2048, check: ExportTarget(parse: KeyringFile.items).check),
     FuzzTarget(
-      "keepass-csv", largestByteCount: 2048, check: ExportTarget(parse: KeePassCSV.items).check),
+      "keepass-csv", maximumByteCount: 2048, check: ExportTarget(parse: KeePassCSV.items).check),
     FuzzTarget(
-      "keepass-xml", largestByteCount: 4096, check: ExportTarget(parse: KeePassXML.items).check),
+      "keepass-xml", maximumByteCount: 4096, check: ExportTarget(parse: KeePassXML.items).check),
     FuzzTarget(
-      "bitwarden", largestByteCount: 4096, check: ExportTarget(parse: BitwardenExport.items).check),
+      "bitwarden", maximumByteCount: 4096, check: ExportTarget(parse: BitwardenExport.items).check),
   ]
 }
 

@@ -7,15 +7,15 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// The name of the target and of its corpus.
   package let name: String
   /// The length of the longest useful input.
-  package let largestByteCount: Int
+  package let maximumByteCount: Int
   /// Checks an input; throws a ``Finding`` if a promise is broken.
   package let check: @Sendable ([UInt8]) throws -> Void
 
   package init(
-    _ name: String, largestByteCount: Int, check: @escaping @Sendable ([UInt8]) throws -> Void
+    _ name: String, maximumByteCount: Int, check: @escaping @Sendable ([UInt8]) throws -> Void
   ) {
     self.name = name
-    self.largestByteCount = largestByteCount
+    self.maximumByteCount = maximumByteCount
     self.check = check
   }
 
@@ -23,12 +23,12 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
 
   /// The targets that do not need a program.
   package static let store = [
-    FuzzTarget("header", largestByteCount: 4096, check: HeaderTarget.check),
-    FuzzTarget("journal", largestByteCount: 2048, check: JournalTarget.check),
-    FuzzTarget("plaintext", largestByteCount: 1024, check: PlaintextTarget.check),
-    FuzzTarget("canonical-key", largestByteCount: 20_500, check: CanonicalKeyTarget.check),
-    FuzzTarget("reference", largestByteCount: 1600, check: ReferenceTarget.check),
-    FuzzTarget("names", largestByteCount: 9000, check: NamesTarget.check),
+    FuzzTarget("header", maximumByteCount: 4096, check: HeaderTarget.check),
+    FuzzTarget("journal", maximumByteCount: 2048, check: JournalTarget.check),
+    FuzzTarget("plaintext", maximumByteCount: 1024, check: PlaintextTarget.check),
+    FuzzTarget("canonical-name", maximumByteCount: 20_500, check: CanonicalNameTarget.check),
+    FuzzTarget("reference", maximumByteCount: 1600, check: ReferenceTarget.check),
+    FuzzTarget("names", maximumByteCount: 9000, check: NamesTarget.check),
   ]
 }
 

@@ -4,11 +4,11 @@ import SessionToolsBase
 struct JournalBuilder {
   /// The sealed contents of an item's record.
   struct Item: Hashable {
-    let key: StoreKey
+    let name: ItemName
     let value: [UInt8]
   }
 
-  static let keys: [StoreKey] = {
+  static let names: [ItemName] = {
     let group = "group"
     do {
       let spaces = [
@@ -16,7 +16,7 @@ struct JournalBuilder {
         try StoreNamespace(
           service: "s", accessGroup: group, install: InstallIdentifier(rawValue: "i")),
       ]
-      return try spaces.map { try StoreKey("a", in: $0) } + [StoreKey("b", in: spaces[0])]
+      return try spaces.map { try ItemName("a", in: $0) } + [ItemName("b", in: spaces[0])]
     } catch {
       preconditionFailure("\(error)")
     }
@@ -66,20 +66,20 @@ struct JournalBuilder {
   private mutating func appendItem(
     _ choice: UInt8, valueByteCount: Int, numberStep: UInt64 = 1, mask: UInt8 = 0
   ) {
-    let key = Self.keys[Int(choice & 3)]
+    let name = Self.names[Int(choice & 3)]
     let kind = choice >> 2 & 7 ^ mask
     let isRemoved = kind & 1 != 0
     // A removal without a name is void.
-    let canonicalKey = isRemoved && choice & 0x40 != 0 ? [] : key.canonicalBytes
+    let canonicalName = isRemoved && choice & 0x40 != 0 ? [] : name.canonicalBytes
     // A different value each time, so that an old value cannot pass for a new one.
     let value =
       isRemoved ? [] : [UInt8](repeating: UInt8(records.count & 255), count: valueByteCount)
-    if !isRemoved { items.insert(Item(key: key, value: value)) }
+    if !isRemoved { items.insert(Item(name: name, value: value)) }
     append(
-      name: canonicalKey.filled(to: Primitives.padded(name: canonicalKey.count)),
+      name: canonicalName.filled(to: Primitives.padded(name: canonicalName.count)),
       value: (UInt32(value.count).littleEndianBytes + value).filled(
         to: Primitives.padded(4 + value.count)),
-      kind: kind, tag: KnownStore.tag(of: canonicalKey), numberStep: numberStep)
+      kind: kind, tag: KnownStore.tag(of: canonicalName), numberStep: numberStep)
   }
 
   /// Performs one operation from the input, which may be valid or invalid.

@@ -5,8 +5,8 @@ struct JournalJudgement {
   /// The contents of the newest record of an item.
   struct Newest {
     let isRemoved: Bool
-    /// The item's key, if the name opens and matches the item.
-    let key: StoreKey?
+    /// The item's name, if the name opens and matches the item.
+    let name: ItemName?
     let value: [UInt8]?
   }
 
@@ -21,7 +21,7 @@ struct JournalJudgement {
   /// The end of the records that count after the store was opened.
   private(set) var byteCount = 0
   /// Whether opening counts or drops any bytes behind the mark.
-  private(set) var isSettled = false
+  private(set) var isRecovered = false
 
   private struct Position: Equatable {
     var byteCount: Int
@@ -99,11 +99,11 @@ struct JournalJudgement {
 
   private mutating func apply(_ change: [JournalRecord]) {
     for record in change {
-      let key = record.canonicalKey(journal: journal)
+      let canonical = record.canonicalName(journal: journal)
       newest[record.tag] = Newest(
         isRemoved: record.isRemoved,
-        key: key.flatMap {
-          KnownStore.tag(of: $0) == record.tag ? StoreKey(canonicalBytes: $0) : nil
+        name: canonical.flatMap {
+          KnownStore.tag(of: $0) == record.tag ? ItemName(canonicalBytes: $0) : nil
         }, value: record.content(journal: journal))
     }
   }
@@ -155,13 +155,14 @@ struct JournalJudgement {
     (position, newest) = ends.last ?? (marked, markedNewest)
     byteCount = position.byteCount
     let remainsEnd = (bytes[byteCount...].lastIndex { $0 != 0 } ?? byteCount - 1) + 1
-    isSettled = position != marked || remainsEnd > byteCount
+    isRecovered = position != marked || remainsEnd > byteCount
     isDamaged = (byteCount...remainsEnd).contains { offset in
       // These checks come first because they are fast and nearly every offset fails them.
       guard !passed.contains(offset), offset + 232 <= bytes.count, bytes[offset + 2] == 0,
         let record = JournalRecord(bytes, at: offset), record.kind < 8, record.isFirst
       else { return false }
-      return record.canonicalKey(journal: journal) != nil && record.content(journal: journal) != nil
+      return record.canonicalName(journal: journal) != nil
+        && record.content(journal: journal) != nil
     }
   }
 }

@@ -50,9 +50,9 @@ struct JournalRecord {
       part, key: key, nonce: Array(prefix[32...]), binding: journal + prefix[..<32])
   }
 
-  /// Returns the canonical key: empty for a void record, `nil` if the name does not open.
-  func canonicalKey(journal: [UInt8]) -> [UInt8]? {
-    open(name, key: KnownStore.nameKey, journal: journal).flatMap(Self.canonicalKey)
+  /// Returns the canonical name: empty for a void record, `nil` if the name does not open.
+  func canonicalName(journal: [UInt8]) -> [UInt8]? {
+    open(name, key: KnownStore.nameKey, journal: journal).flatMap(Self.canonicalName)
   }
 
   /// Returns the value, or `nil` if it does not open.
@@ -64,18 +64,18 @@ struct JournalRecord {
 
   /// Returns whether both parts open and the tag matches the name.
   func isAuthentic(journal: [UInt8]) -> Bool {
-    guard kind < 8, let key = canonicalKey(journal: journal), content(journal: journal) != nil
+    guard kind < 8, let name = canonicalName(journal: journal), content(journal: journal) != nil
     else { return false }
-    return KnownStore.tag(of: key) == tag
+    return KnownStore.tag(of: name) == tag
   }
 
-  /// Returns the canonical key in a name; it is empty for a void record.
-  static func canonicalKey(in name: [UInt8]) -> [UInt8]? {
+  /// Returns the canonical name in a name; it is empty for a void record.
+  static func canonicalName(in name: [UInt8]) -> [UInt8]? {
     let byteCount = (name.lastIndex { $0 != 0 } ?? -1) + 1
     if byteCount == 0 { return name.count == 64 ? [] : nil }
     // An identifier may end with zeros.
     for end in byteCount...name.count where Primitives.padded(name: end) == name.count {
-      if StoreKey(canonicalBytes: Array(name[..<end])) != nil { return Array(name[..<end]) }
+      if ItemName(canonicalBytes: Array(name[..<end])) != nil { return Array(name[..<end]) }
     }
     return nil
   }

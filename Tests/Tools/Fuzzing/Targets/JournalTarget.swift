@@ -4,13 +4,13 @@ import StoreTestSupport
 
 /// A journal, made with or without the keys, that is opened, read, changed and repaired.
 enum JournalTarget {
-  private static let largestJournalByteCount = 64 << 10
+  private static let maximumJournalByteCount = 64 << 10
 
   static func check(_ bytes: [UInt8]) throws {
     var input = FuzzInput(bytes)
     let choice = input.byte()
     var journal = JournalBuilder()
-    while !input.isEmpty, journal.bytes.count < largestJournalByteCount {
+    while !input.isEmpty, journal.bytes.count < maximumJournalByteCount {
       journal.perform(&input)
     }
     let files = KnownStore.files(journal: journal.bytes, mark: journal.mark)
@@ -32,43 +32,43 @@ enum JournalTarget {
     let contents = try contents(of: store)
     let items = judgement.newest.values.filter { !$0.isRemoved }
     let expected = items.compactMap { item in
-      item.key.flatMap { key in item.value.map { JournalBuilder.Item(key: key, value: $0) } }
+      item.name.flatMap { name in item.value.map { JournalBuilder.Item(name: name, value: $0) } }
     }
     let isListed = !judgement.isDamaged && expected.count == items.count
     try require((contents != nil) == isListed, "valid: \(isListed), but listed: \(!isListed)")
     if let contents { try require(contents == Set(expected), "\(contents) was never put") }
-    for key in JournalBuilder.keys { try check(store, key, judgement) }
+    for name in JournalBuilder.names { try check(store, name, judgement) }
     _ = try succeeds { () throws(StoreError) in
       let report = try store.verify()
-      if report.isSound { _ = try store.keys(in: nil) }
+      if report.isSound { _ = try store.names(in: nil) }
     }
-    try checkSettling(files, try KnownStore.files(of: disk), judgement)
+    try checkRecovery(files, try KnownStore.files(of: disk), judgement)
   }
 
   /// Checks that a store returns the required result for an item.
   private static func check(
-    _ store: SealedFileStore, _ key: StoreKey, _ judgement: JournalJudgement
+    _ store: SealedFileStore, _ name: ItemName, _ judgement: JournalJudgement
   ) throws {
-    let tag = KnownStore.tag(of: key.canonicalBytes)
+    let tag = KnownStore.tag(of: name.canonicalBytes)
     let newest = judgement.newest[tag]
     let isAbsent = newest?.isRemoved ?? true
     let isCertain = !judgement.isDamaged || judgement.certainTags.contains(tag)
     var value: [UInt8]?
     let isAnswered = try succeeds { () throws(StoreError) in
-      value = try store.value(for: key)?.copyBytes()
+      value = try store.value(for: name)?.copyBytes()
     }
     try require(
       isAnswered == (isCertain && (isAbsent || newest?.value != nil)),
-      "\(key) is readable: \(isAnswered), but should be: \(!isAnswered)")
+      "\(name) is readable: \(isAnswered), but should be: \(!isAnswered)")
     guard isAnswered else { return }
-    try require(value == (isAbsent ? nil : newest?.value), "\(key) is not \(value as Any)")
+    try require(value == (isAbsent ? nil : newest?.value), "\(name) is not \(value as Any)")
   }
 
-  /// Checks that opening writes only the settled changes.
-  private static func checkSettling(
+  /// Checks that opening writes only the recovered changes.
+  private static func checkRecovery(
     _ before: [String: [UInt8]], _ after: [String: [UInt8]], _ judgement: JournalJudgement
   ) throws {
-    guard judgement.isSettled, !judgement.isDamaged else {
+    guard judgement.isRecovered, !judgement.isDamaged else {
       return try require(before == after, "reading changed something")
     }
     for (name, content) in before where !["journal", "mark"].contains(name) {
@@ -79,7 +79,7 @@ enum JournalTarget {
       before["journal"]?.prefix(judgement.byteCount) == journal.prefix(judgement.byteCount),
       "opening changed records that count")
     let again = JournalJudgement(journal, mark: after["mark"])
-    try require(!again.isDamaged && !again.isSettled, "opening left changes unsettled")
+    try require(!again.isDamaged && !again.isRecovered, "opening left changes unrecovered")
   }
 
   private static func checkWriting(
@@ -88,9 +88,9 @@ enum JournalTarget {
     let disk = try KnownStore.disk(files)
     let store = try KnownStore.open(disk)
     let before = try contents(of: store)
-    let (key, value) = (JournalBuilder.keys[1], Array("new".utf8))
+    let (name, value) = (JournalBuilder.names[1], Array("new".utf8))
     guard
-      try succeeds({ () throws(StoreError) in try store.put(SecretBytes(value), for: key) })
+      try succeeds({ () throws(StoreError) in try store.put(SecretBytes(value), for: name) })
     else {
       try require(judgement.isDamaged, "an undamaged journal could not be written")
       return try require(
@@ -98,11 +98,11 @@ enum JournalTarget {
     }
     try require(!judgement.isDamaged, "a damaged journal was written")
     for store in [store, try KnownStore.open(disk)] {
-      try require(try store.value(for: key)?.copyBytes() == value, "not the value that was put")
+      try require(try store.value(for: name)?.copyBytes() == value, "not the value that was put")
       guard let before else { continue }
-      let others = before.filter { $0.key != key }
+      let others = before.filter { $0.name != name }
       try require(
-        try contents(of: store) == others.union([.init(key: key, value: value)]),
+        try contents(of: store) == others.union([.init(name: name, value: value)]),
         "a change changed other items")
     }
   }
@@ -127,7 +127,7 @@ enum JournalTarget {
       throw Finding("a repaired journal cannot be listed")
     }
     // The values of items whose names do not open get new names.
-    let recovered = after.filter { $0.key.namespace.service == "recovered" }
+    let recovered = after.filter { $0.name.namespace.service == "recovered" }
     try require(
       after.subtracting(recovered).isSubset(of: sealed)
         && Set(recovered.map(\.value)).isSubset(of: sealed.map(\.value)),
@@ -142,10 +142,10 @@ enum JournalTarget {
   /// Returns the items that can be read one by one, whether or not the store can be listed.
   private static func readableItems(of store: SealedFileStore) throws -> Set<JournalBuilder.Item> {
     var items: Set<JournalBuilder.Item> = []
-    for key in JournalBuilder.keys {
+    for name in JournalBuilder.names {
       _ = try succeeds { () throws(StoreError) in
-        guard let value = try store.value(for: key) else { return }
-        items.insert(.init(key: key, value: value.copyBytes()))
+        guard let value = try store.value(for: name) else { return }
+        items.insert(.init(name: name, value: value.copyBytes()))
       }
     }
     return items
@@ -155,9 +155,9 @@ enum JournalTarget {
   private static func contents(of store: SealedFileStore) throws -> Set<JournalBuilder.Item>? {
     var items: Set<JournalBuilder.Item> = []
     let isListed = try succeeds { () throws(StoreError) in
-      for key in try store.keys(in: nil) {
-        guard let value = try store.value(for: key) else { continue }
-        items.insert(.init(key: key, value: value.copyBytes()))
+      for name in try store.names(in: nil) {
+        guard let value = try store.value(for: name) else { continue }
+        items.insert(.init(name: name, value: value.copyBytes()))
       }
     }
     return isListed ? items : nil

@@ -70,9 +70,9 @@ enum KnownStore {
   /// Returns the digest of its predecessor's mark that a journal contains.
   static func digest(of mark: [UInt8]) -> [UInt8] { Primitives.hash(16, mark) }
 
-  /// Returns the item tag of a canonical key.
-  static func tag(of canonicalKey: [UInt8]) -> [UInt8] {
-    Array(Primitives.sip(key: tagKey, canonicalKey)[..<15])
+  /// Returns the item tag of a canonical name.
+  static func tag(of canonicalName: [UInt8]) -> [UInt8] {
+    Array(Primitives.sip(key: tagKey, canonicalName)[..<15])
   }
 
   /// Masks or unmasks kind and item tag, which is the same operation.

@@ -4,7 +4,7 @@ import SessionToolsBase
 enum NamesTarget {
   static func check(_ bytes: [UInt8]) throws {
     var input = FuzzInput(bytes)
-    guard let one = try key(&input), let other = try key(&input) else { return }
+    guard let one = try name(&input), let other = try name(&input) else { return }
     let (parts, others) = (try parts(of: one), try parts(of: other))
     try require((one == other) == (parts == others), "\(one) == \(other) is \(one == other)")
     if one == other { try require(one.hashValue == other.hashValue, "equal, but hashes differ") }
@@ -16,10 +16,10 @@ enum NamesTarget {
     try require(!"\(moved)".isEmpty, "no description")
   }
 
-  /// Makes a key from four texts; a byte in front decides whether the middle two are present.
+  /// Makes a name from four texts; a byte in front decides whether the middle two are present.
   ///
   /// Returns `nil` if a part is rightly refused.
-  private static func key(_ input: inout FuzzInput) throws -> StoreKey? {
+  private static func name(_ input: inout FuzzInput) throws -> ItemName? {
     let presence = input.byte()
     // UTF-8 never contains this byte.
     let texts = (0..<4).map { _ in String(decoding: input.bytes(upTo: 0xFF), as: UTF8.self) }
@@ -28,23 +28,23 @@ enum NamesTarget {
     let isAllowed = [texts[0], group, install, texts[3]].allSatisfy {
       $0.map { 1...4096 ~= $0.utf8.count } ?? true
     }
-    let key: StoreKey
+    let name: ItemName
     do throws(StoreError) {
       let namespace = try StoreNamespace(
         service: texts[0], accessGroup: group,
         install: install.map(InstallIdentifier.init(rawValue:)))
-      key = try StoreKey(texts[3], in: namespace)
+      name = try ItemName(texts[3], in: namespace)
     } catch {
       try require(!isAllowed && error.code == .invalidName, "\(texts): \(error)")
       return nil
     }
     try require(isAllowed, "\(texts) was accepted")
-    return key
+    return name
   }
 
-  private static func parts(of key: StoreKey) throws -> [[UInt8]?] {
-    guard let parts = CanonicalKeyTarget.parts(of: key.canonicalBytes) else {
-      throw Finding("the encoding of \(key) is invalid")
+  private static func parts(of name: ItemName) throws -> [[UInt8]?] {
+    guard let parts = CanonicalNameTarget.parts(of: name.canonicalBytes) else {
+      throw Finding("the encoding of \(name) is invalid")
     }
     return parts
   }

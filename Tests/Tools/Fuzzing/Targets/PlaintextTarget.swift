@@ -25,15 +25,15 @@ enum PlaintextTarget {
     value = value.filled(
       to: choice & 16 == 0 ? valueByteCount : Primitives.padded(valueByteCount + 1))
 
-    let canonicalKey = JournalRecord.canonicalKey(in: name)
-    var tag = KnownStore.tag(of: canonicalKey ?? [])
+    let canonicalName = JournalRecord.canonicalName(in: name)
+    var tag = KnownStore.tag(of: canonicalName ?? [])
     if choice & 8 != 0 { tag[0] ^= 1 }
     var journal = JournalBuilder()
     journal.append(name: name, value: value, kind: isRemoved ? 7 : 6, tag: tag)
-    let isNamed = canonicalKey.map { choice & 8 == 0 && (isRemoved || !$0.isEmpty) } ?? false
+    let isNamed = canonicalName.map { choice & 8 == 0 && (isRemoved || !$0.isEmpty) } ?? false
     try check(
       journal, isRemoved: isRemoved,
-      key: isNamed ? canonicalKey.flatMap(StoreKey.init(canonicalBytes:)) : nil,
+      name: isNamed ? canonicalName.flatMap(ItemName.init(canonicalBytes:)) : nil,
       value: JournalRecord.content(of: value, isRemoved: isRemoved), isNamed: isNamed)
   }
 
@@ -44,20 +44,20 @@ enum PlaintextTarget {
     return (name, input.remaining())
   }
 
-  /// Makes a key, and a value with its length.
+  /// Makes a name, and a value with its length.
   private static func wellFormed(_ input: inout FuzzInput) -> (name: [UInt8], value: [UInt8]) {
     let parts = (0..<2).map { _ in
       let byteCount = input.byte()
       return input.bytes(Int(byteCount))
     }
-    let key = parts.map { [1] + UInt32($0.count).littleEndianBytes + $0 }
+    let name = parts.map { [1] + UInt32($0.count).littleEndianBytes + $0 }
     let valueByteCount = input.word()
     let value = input.bytes(valueByteCount)
-    return (key[0] + [0, 0] + key[1], UInt32(value.count).littleEndianBytes + value)
+    return (name[0] + [0, 0] + name[1], UInt32(value.count).littleEndianBytes + value)
   }
 
   private static func check(
-    _ journal: JournalBuilder, isRemoved: Bool, key: StoreKey?, value: [UInt8]?, isNamed: Bool
+    _ journal: JournalBuilder, isRemoved: Bool, name: ItemName?, value: [UInt8]?, isNamed: Bool
   ) throws {
     let disk = try KnownStore.disk(
       KnownStore.files(journal: journal.bytes, mark: journal.markAtEnd))
@@ -65,20 +65,20 @@ enum PlaintextTarget {
     let isValid = isNamed && value != nil
     try require(
       try store.verify().isSound == isValid, "valid: \(isValid), but verified as: \(!isValid)")
-    var keys: [StoreKey]?
-    let listing = code { () throws(StoreError) in keys = try store.keys(in: nil) }
-    if isRemoved { return try require(keys == [], "a removed item is listed: \(keys as Any)") }
-    guard let key else {
+    var names: [ItemName]?
+    let listing = code { () throws(StoreError) in names = try store.names(in: nil) }
+    if isRemoved { return try require(names == [], "a removed item is listed: \(names as Any)") }
+    guard let name else {
       return try require(listing == StoreError.corrupt, "\(listing as Any) without a name")
     }
-    try require(keys == [key], "\(keys as Any) is not \(key)")
+    try require(names == [name], "\(names as Any) is not \(name)")
     guard let value else {
-      let reading = code { () throws(StoreError) in _ = try store.value(for: key) }
+      let reading = code { () throws(StoreError) in _ = try store.value(for: name) }
       return try require(reading == StoreError.corrupt, "\(reading as Any) for an invalid value")
     }
     for store in [store, try KnownStore.open(disk)] {
-      try require(try store.keys(in: nil) == [key], "\(keys as Any) is not \(key)")
-      try require(try store.value(for: key)?.copyBytes() == value, "the value differs")
+      try require(try store.names(in: nil) == [name], "\(names as Any) is not \(name)")
+      try require(try store.value(for: name)?.copyBytes() == value, "the value differs")
       // Resealing must not change the item, for the other store object either.
       try store.rotate()
     }

@@ -1,23 +1,23 @@
 import SessionToolsBase
 
 extension BrokenStore {
-  func tell(_ changes: [StoreChange]) {
+  func report(_ changes: [StoreChange]) {
     switch defect {
-    case .tellsNoRemovals:
+    case .reportsNoRemovals:
       let put = changes.filter { $0.value != nil }
-      if !put.isEmpty { observers.tell(.changed(Set(put.map(\.key)))) }
-    case .tellsTheFirstOfAList: observers.tell(.changed([changes[0].key]))
-    case .tellsOwnChanges:
-      observers.tell(.changed(Set(changes.map(\.key))))
+      if !put.isEmpty { observers.report(.changed(Set(put.map(\.name)))) }
+    case .reportsTheFirstOfAList: observers.report(.changed([changes[0].name]))
+    case .reportsOwnChanges:
+      observers.report(.changed(Set(changes.map(\.name))))
     default: break
     }
   }
 
   func changes() -> AsyncStream<StoreEvent> {
     switch defect {
-    case .tellsNothing: return observers.stream()
-    case .tellsNoRemovals, .tellsTheFirstOfAList, .tellsOwnChanges: return observers.stream()
-    case .tellsOneListener:
+    case .reportsNothing: return observers.stream()
+    case .reportsNoRemovals, .reportsTheFirstOfAList, .reportsOwnChanges: return observers.stream()
+    case .reportsOneListener:
       observers.finish()
       return observers.stream()
     case .endsAllListeners:
@@ -31,7 +31,7 @@ extension BrokenStore {
         self?.observers.finish()
       }
       return stream
-    case .tellsTheNewest: return relayed(.bufferingNewest(1))
+    case .reportsTheNewest: return relayed(.bufferingNewest(1))
     case .ignoresCancelledListeners: return deafStream()
     case .outlivesItsStore:
       let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
@@ -48,11 +48,11 @@ extension BrokenStore {
     }
   }
 
-  func changes(of keys: Set<StoreKey>) -> AsyncStream<StoreEvent> {
-    guard defect != .tellsOfOtherNames else { return changes() }
+  func changes(of names: Set<ItemName>) -> AsyncStream<StoreEvent> {
+    guard defect != .reportsOtherNames else { return changes() }
     let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
     let reading = Task { [events = changes()] in
-      for await event in events where keys.contains(where: event.concerns) {
+      for await event in events where names.contains(where: event.concerns) {
         continuation.yield(event)
       }
       continuation.finish()
@@ -81,16 +81,16 @@ extension BrokenStore {
 
   /// Returns a stream that waits for its next event even if the task is cancelled.
   private func deafStream() -> AsyncStream<StoreEvent> {
-    let (events, told) = (relayed(.unbounded), Told())
+    let (events, reported) = (relayed(.unbounded), Reported())
     Task.detached {
-      for await event in events { told.add(event) }
-      told.end()
+      for await event in events { reported.add(event) }
+      reported.end()
     }
     return AsyncStream(unfolding: {
       // This task is never cancelled.
       await Task.detached {
         while true {
-          switch told.next() {
+          switch reported.next() {
           case .event(let event): return event
           case .end: return nil
           case .nothing: try? await Task.sleep(for: .milliseconds(1))
@@ -105,7 +105,7 @@ extension BrokenStore {
 private let kept = Shared<[BrokenWorld]>([])
 
 /// Events that are still to be read.
-private final class Told: Sendable {
+private final class Reported: Sendable {
   enum Next {
     case event(StoreEvent), nothing, end
   }

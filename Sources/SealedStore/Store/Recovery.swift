@@ -1,41 +1,41 @@
 import SecretStores
 
-/// Settling of the part behind the mark: whole changes count from then on, and the remains of an
+/// Recovery of the part behind the mark: whole changes count from then on, and the remains of an
 /// interrupted one are dropped permanently.
 extension StoreLoader {
-  /// Settles the part behind the mark of a journal that is sound up to the mark.
+  /// Recovers the part behind the mark of a journal that is sound up to the mark.
   ///
   /// - Parameters:
   ///   - state: The store as it was read.
   ///   - hold: The caller's hold of the writer's lock.
-  ///   - last: The store at the last look.
+  ///   - last: The store as it was last seen.
   /// - Returns: Whether the state can be used; `false` when the lock is needed for that.
   /// - Throws: `corrupt`, `accessDenied`, `noSpace`, `outcomeUnknown` or `io`.
-  func settle(
-    _ state: inout OpenState, holding hold: WriterHold, after last: LastLook
+  func recover(
+    _ state: inout OpenState, holding hold: WriterHold, after last: LastSeen
   ) throws(StoreError) -> Bool {
     guard case .usable(let view) = state.journal, let mark = state.mark else { return true }
     view.fileByteCount = try view.file.status().byteCount
     switch hold {
     case .none:
-      // A process that wrote a later mark than was seen before is alive, and settled before it
+      // A process that wrote a later mark than was seen before is alive, and recovered before it
       // wrote. (A mark with a lower version was put back, or the disk lost a later one.)
       let isNews = last.mark.map { Mark.version(of: $0) < view.mark.version } ?? false
       let behind = view.end.byteCount..<max(view.fileByteCount, view.end.byteCount)
       if isNews { break }
-      guard behind.count <= UnmarkedPart.largestRemainsByteCount,
+      guard behind.count <= UnmarkedPart.maximumRemainsByteCount,
         try view.file.startOfTrailingZeros(in: behind) == behind.lowerBound
       else { return false }
     case .shared:
-      try settleForReading(view, keys: state.keys)
+      try recoverForReading(view, keys: state.keys)
     case .exclusive:
       do throws(StoreError) {
-        try settle(view, mark, keys: state.keys, after: last)
+        try recover(view, mark, keys: state.keys, after: last)
       } catch {
         guard error.code == .accessDenied || error.code == .noSpace else {
           throw error.ofPreparation
         }
-        try settleForReading(view, keys: state.keys)
+        try recoverForReading(view, keys: state.keys)
       }
     }
     return try judge(&state, view, holding: hold, after: last)
@@ -43,7 +43,7 @@ extension StoreLoader {
 
   /// Refuses a journal that is older than what was seen or anchored.
   private func judge(
-    _ state: inout OpenState, _ view: JournalView, holding hold: WriterHold, after last: LastLook
+    _ state: inout OpenState, _ view: JournalView, holding hold: WriterHold, after last: LastSeen
   ) throws(StoreError) -> Bool {
     if view.damage != nil {
       state.furthest = last.furthest ?? view.mark
@@ -77,9 +77,9 @@ extension StoreLoader {
     return ExpectedPositions(marks)
   }
 
-  /// Settles as the only writer.
-  private func settle(
-    _ view: JournalView, _ mark: OpenMark, keys: KeyRing, after last: LastLook
+  /// Recovers as the only writer.
+  private func recover(
+    _ view: JournalView, _ mark: OpenMark, keys: KeyRing, after last: LastSeen
   ) throws(StoreError) {
     let part = try UnmarkedPart(behind: view, fileByteCount: view.fileByteCount, keys: keys)
     if let offset = part.damageOffset {
@@ -135,7 +135,7 @@ extension StoreLoader {
 
   /// Counts the changes that are certainly on the disk, for this process only, when nothing can be
   /// written.
-  private func settleForReading(_ view: JournalView, keys: KeyRing) throws(StoreError) {
+  private func recoverForReading(_ view: JournalView, keys: KeyRing) throws(StoreError) {
     let behind = view.end.byteCount..<max(view.fileByteCount, view.end.byteCount)
     guard try view.file.startOfTrailingZeros(in: behind) > behind.lowerBound else { return }
     do throws(StoreError) {

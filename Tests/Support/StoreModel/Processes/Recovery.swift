@@ -1,22 +1,22 @@
 extension World {
-  /// Plans how a process that holds the lock settles the changes behind the mark.
-  mutating func planSettling(_ settlement: Settlement, _ process: Int) {
-    setView(settlement, end: settlement.end, process)
+  /// Plans how a process that holds the lock recovers the changes behind the mark.
+  mutating func planRecovery(_ recovery: Recovery, _ process: Int) {
+    setView(recovery, end: recovery.end, process)
     guard let view = processes[process].view else { return }
     let rules = scenario.rules
     var steps: [Step] = []
-    if let end = settlement.end, end != settlement.marked {
+    if let end = recovery.end, end != recovery.marked {
       let cells = disk.files[view.journalFile].cached
       processes[process].task.memory = Array(cells[layouts[end].offset..<layouts[end].end])
       steps += rules.writesAgain ? [.writeAgain, .synchronizeJournal] : [.synchronizeJournal]
     }
-    if settlement.drops {
+    if recovery.drops {
       steps += rules.replacesDropped ? [.cutOff, .writeVoid] : [.cutOff]
       steps.append(.synchronizeJournal)
-      processes[process].task.dropped += payloadsLeft(behind: settlement.end, view)
+      processes[process].task.dropped += payloadsLeft(behind: recovery.end, view)
     }
-    if settlement.end != settlement.marked || rules.replacesDropped {
-      if rules.settlingSyncsDirectory { steps.append(.synchronizeDirectoryOnce) }
+    if recovery.end != recovery.marked || rules.replacesDropped {
+      if rules.recoverySyncsDirectory { steps.append(.synchronizeDirectoryOnce) }
       steps.append(.writeMark)
     }
     plan(steps + [.arrive], process)
@@ -31,7 +31,7 @@ extension World {
     }.flatMap { layouts[$0].records.compactMap(\.payload) }
   }
 
-  mutating func settle(_ step: Step, _ process: Int, _ run: inout Run) {
+  mutating func recover(_ step: Step, _ process: Int, _ run: inout Run) {
     guard let view = processes[process].view else { return }
     guard canWrite(process) else { return fail(process, "read-only", &run) }
     let file = view.journalFile
@@ -60,7 +60,7 @@ extension World {
     }
   }
 
-  /// Continues with the operation once the store is open and settled.
+  /// Continues with the operation once the store is open and recovered.
   mutating func arrive(_ process: Int, _ run: inout Run) {
     let operation = processes[process].task.operation
     if operation == .read || operation == .repair { return plan([.answer], process) }

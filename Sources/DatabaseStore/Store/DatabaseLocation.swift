@@ -1,7 +1,7 @@
 import SecretStores
 
 /// Where a store is: its address, and how connections to it are opened.
-package struct DatabasePlace {
+package struct DatabaseLocation {
   let address: DatabaseAddress
   let opening: ConnectionOpening
   /// The store as a person would name it.

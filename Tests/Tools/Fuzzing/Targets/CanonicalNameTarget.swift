@@ -1,27 +1,27 @@
 import SessionToolsBase
 
-/// Bytes that may or may not be a canonical key.
-enum CanonicalKeyTarget {
+/// Bytes that may or may not be a canonical name.
+enum CanonicalNameTarget {
   static func check(_ bytes: [UInt8]) throws {
-    let key = StoreKey(canonicalBytes: bytes)
+    let name = ItemName(canonicalBytes: bytes)
     let parts = parts(of: bytes)
-    try require((key != nil) == (parts != nil), "\(parts as Any) is read as \(key as Any)")
-    guard let key, let parts else { return }
-    try require(key.canonicalBytes == bytes, "the encoding of the key differs")
-    try require(key.canonicalByteCount == bytes.count, "the length of the encoding is wrong")
-    let space = key.namespace
-    let texts = [space.service, space.accessGroup, space.install?.rawValue, key.identifier]
+    try require((name != nil) == (parts != nil), "\(parts as Any) is read as \(name as Any)")
+    guard let name, let parts else { return }
+    try require(name.canonicalBytes == bytes, "the encoding of the key differs")
+    try require(name.canonicalByteCount == bytes.count, "the length of the encoding is wrong")
+    let space = name.namespace
+    let texts = [space.service, space.accessGroup, space.install?.rawValue, name.identifier]
     try require(texts.map { $0.map { Array($0.utf8) } } == parts, "the parts differ: \(texts)")
-    let again = try StoreKey(
-      key.identifier,
+    let again = try ItemName(
+      name.identifier,
       in: StoreNamespace(
         service: space.service, accessGroup: space.accessGroup, install: space.install))
-    try require(again == key && again.hashValue == key.hashValue, "a key of these parts differs")
+    try require(again == name && again.hashValue == name.hashValue, "a key of these parts differs")
   }
 
   /// Parses service, group, install and identifier as the format describes them.
   ///
-  /// Returns `nil` if the bytes are not a canonical key.
+  /// Returns `nil` if the bytes are not a canonical name.
   static func parts(of bytes: [UInt8]) -> [[UInt8]?]? {
     var parts: [[UInt8]?] = []
     var offset = 0

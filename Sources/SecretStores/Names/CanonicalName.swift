@@ -1,9 +1,9 @@
-/// The one encoding of a key that stores hash, compare and seal.
+/// The one encoding of a name that stores hash, compare and seal.
 ///
 /// For each of service, access group, install identifier and item identifier, in this order:
 /// 0 for absent, or 1 ‖ length (4, little-endian) ‖ UTF-8. Lengths make ("a", "bc") and
 /// ("ab", "c") differ.
-extension StoreKey {
+extension ItemName {
   /// The length of the encoding in bytes.
   package var canonicalByteCount: Int {
     namespace.canonicalBytes.count + 5 + name.text.utf8.count
@@ -14,7 +14,7 @@ extension StoreKey {
 
   /// Writes the encoding, ``canonicalByteCount`` bytes.
   package func storeCanonical(in buffer: ByteBuffer, at offset: Int) {
-    // Not built as an array, which would be allocated for every key.
+    // Not built as an array, which would be allocated for every name.
     let prefix = namespace.canonicalBytes
     buffer.copy(prefix, to: offset)
     let start = offset + prefix.count
@@ -40,11 +40,11 @@ extension StoreKey {
 
   /// Reads an encoding back.
   ///
-  /// `nil` unless the bytes are exactly ``canonicalBytes`` of some key.
+  /// `nil` unless the bytes are exactly ``canonicalBytes`` of some name.
   package init?(canonicalBytes bytes: [UInt8]) {
-    var reader = CanonicalKeyReader()
-    guard let key = reader.key(in: ByteBuffer(bytes), 0..<bytes.count) else { return nil }
-    self = key
+    var reader = CanonicalNameReader()
+    guard let name = reader.name(in: ByteBuffer(bytes), 0..<bytes.count) else { return nil }
+    self = name
   }
 }
 
@@ -59,23 +59,23 @@ extension Name {
   static func canonicalBytes(of part: Name?) -> [UInt8] { part?.canonicalBytes ?? [0] }
 }
 
-/// A reader of keys' encodings, one after the other.
+/// A reader of names' encodings, one after the other.
 ///
-/// Most keys of a store have the namespace of the key before, which is then reused.
-package struct CanonicalKeyReader {
+/// Most names of a store have the namespace of the name before, which is then reused.
+package struct CanonicalNameReader {
   private var last: (encoding: ByteBuffer, namespace: StoreNamespace)?
 
   package init() {}
 
-  /// Returns the key that a part of a buffer encodes.
+  /// Returns the name that a part of a buffer encodes.
   ///
-  /// `nil` unless the bytes are exactly ``StoreKey/canonicalBytes`` of some key.
-  package mutating func key(in buffer: ByteBuffer, _ range: Range<Int>) -> StoreKey? {
+  /// `nil` unless the bytes are exactly ``ItemName/canonicalBytes`` of some name.
+  package mutating func name(in buffer: ByteBuffer, _ range: Range<Int>) -> ItemName? {
     var rest = range
     guard let namespace = namespace(in: buffer, &rest),
       let name = Self.part(in: buffer, &rest, as: "item identifier"), let name, rest.isEmpty
     else { return nil }
-    return StoreKey(name: name, namespace: namespace)
+    return ItemName(name: name, namespace: namespace)
   }
 
   private mutating func namespace(
@@ -114,7 +114,7 @@ package struct CanonicalKeyReader {
     guard rest.count >= 4 else { return nil }
     let byteCount = Int(buffer.load(UInt32.self, at: rest.lowerBound))
     rest = rest.lowerBound + 4..<rest.upperBound
-    guard byteCount <= Name.largestByteCount, byteCount <= rest.count else { return nil }
+    guard byteCount <= Name.maximumByteCount, byteCount <= rest.count else { return nil }
     let text = rest.lowerBound..<rest.lowerBound + byteCount
     rest = text.upperBound..<rest.upperBound
     // A name that cannot be made means an invalid encoding: the reason does not matter here.

@@ -1,5 +1,5 @@
 /// The full name of an item: its namespace and its identifier.
-public struct StoreKey: Hashable, Sendable {
+public struct ItemName: Hashable, Sendable {
   /// The namespace in which the identifier is unique.
   public let namespace: StoreNamespace
   let name: Name
@@ -23,47 +23,47 @@ public struct StoreKey: Hashable, Sendable {
   /// The item's name within its namespace.
   public var identifier: String { name.text }
 
-  /// Returns the key of the same identifier in another namespace.
-  public func moved(to namespace: StoreNamespace) -> StoreKey {
-    StoreKey(name: name, namespace: namespace)
+  /// Returns the name of the same identifier in another namespace.
+  public func moved(to namespace: StoreNamespace) -> ItemName {
+    ItemName(name: name, namespace: namespace)
   }
 }
 
-extension StoreKey {
+extension ItemName {
   private static let refreshPrefix = "org.session-tools.refresh:"
 
   /// The name to which a refresh of the item has exclusive access; nothing is stored under it.
   ///
   /// A name of its own, so that a program that holds the item's can ask for a valid item.
-  package var refreshLock: StoreKey { prefixed(by: Self.refreshPrefix) }
+  package var refreshLock: ItemName { prefixed(by: Self.refreshPrefix) }
 
   /// The name to which a change that depends on the item has exclusive access, where the store does
   /// not compare items itself; nothing is stored under it.
-  package var changeLock: StoreKey { prefixed(by: "org.session-tools.change:") }
+  package var changeLock: ItemName { prefixed(by: "org.session-tools.change:") }
 
   /// The item whose refreshes have exclusive access to this name; `nil` for other names.
-  package var itemOfRefreshLock: StoreKey? {
+  package var itemOfRefreshLock: ItemName? {
     guard identifier.utf8.starts(with: Self.refreshPrefix.utf8) else { return nil }
     let item = identifier.utf8.dropFirst(Self.refreshPrefix.utf8.count)
-    return try? StoreKey(String(decoding: item, as: UTF8.self), in: namespace)
+    return try? ItemName(String(decoding: item, as: UTF8.self), in: namespace)
   }
 
-  private func prefixed(by prefix: String) -> StoreKey {
-    StoreKey(name: Name(prefix: prefix, name), namespace: namespace)
+  private func prefixed(by prefix: String) -> ItemName {
+    ItemName(name: Name(prefix: prefix, name), namespace: namespace)
   }
 }
 
-extension StoreKey: Comparable {
+extension ItemName: Comparable {
   /// Orders by service, access group, install and identifier, byte for byte; an absent part
   /// comes before any present one.
-  public static func < (left: StoreKey, right: StoreKey) -> Bool {
+  public static func < (left: ItemName, right: ItemName) -> Bool {
     let order = left.namespace.order(beside: right.namespace)
     return order == 0 ? left.name < right.name : order < 0
   }
 }
 
-extension [StoreKey] {
-  /// Sorts keys, unless they are already in ascending order.
+extension [ItemName] {
+  /// Sorts names, unless they are already in ascending order.
   package mutating func sortUnlessAscending() {
     if isAscending { return }
     guard let first, allSatisfy({ $0.namespace.isSameObject(as: first.namespace) }) else {
@@ -74,27 +74,27 @@ extension [StoreKey] {
     let start = reduce(first.name.text.utf8.count) {
       first.name.sharedByteCount($1.name, atMost: $0)
     }
-    let keys = self
-    let order = keys.indices.map { (bytes: keys[$0].name.eightBytes(from: start), place: $0) }
+    let names = self
+    let order = names.indices.map { (bytes: names[$0].name.eightBytes(from: start), place: $0) }
       .sorted { left, right in
         left.bytes == right.bytes
-          ? keys[left.place].name < keys[right.place].name : left.bytes < right.bytes
+          ? names[left.place].name < names[right.place].name : left.bytes < right.bytes
       }
-    self = order.map { keys[$0.place] }
+    self = order.map { names[$0.place] }
   }
 
   private var isAscending: Bool {
-    let keys = span
+    let names = span
     var position = 1
-    while position < keys.count {
-      if keys[position] < keys[position - 1] { return false }
+    while position < names.count {
+      if names[position] < names[position - 1] { return false }
       position += 1
     }
     return true
   }
 }
 
-extension StoreKey: CustomStringConvertible {
+extension ItemName: CustomStringConvertible {
   /// The parts for a person to read, without absent ones, in one line.
   ///
   /// Characters that would end the line, or act on a terminal, are written as `\n` or `\u{1b}`.

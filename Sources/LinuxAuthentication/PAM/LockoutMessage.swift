@@ -2,7 +2,7 @@
 ///
 /// Only its text reveals the lockout: its return code is the one for a wrong password. The text is
 /// in the program's language, so it is compared with the module's own text for each number in it.
-struct LockoutNotice {
+struct LockoutMessage {
   /// Whether the account is locked.
   private(set) var isLocked = false
   /// How long it stays locked, if the module said so.
