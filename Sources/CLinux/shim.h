@@ -5,8 +5,6 @@
 #include <linux/sock_diag.h>
 #include <linux/stat.h>
 #include <netinet/in.h>
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -37,9 +35,6 @@ extern int memfd_create(const char *, unsigned);
 extern int pipe2(int[2], int);
 extern int dup3(int, int, int);
 extern int execvpe(const char *, char *const *, char *const *);
-extern int sched_getcpu(void);
-extern int sched_getaffinity(pid_t, size_t, cpu_set_t *);
-extern int pthread_attr_setaffinity_np(pthread_attr_t *, size_t, const cpu_set_t *);
 
 /* Swift cannot read a global variable that any thread may change. */
 static inline char **session_tools_environment(void) { return __environ; }
@@ -72,28 +67,9 @@ static inline int session_tools_file_system(int descriptor, unsigned *kind) {
   return result;
 }
 
-/* Starts a detached thread that never runs on the caller's processor. Returns an error number if
-   there is no other processor or no thread can be created. For work that takes milliseconds.
-
-   Linux often puts a new or woken thread on the processor of the thread that wants its help, and
-   leaves it there for milliseconds while another processor is idle. On a virtual machine with two
-   processors this happens to every second thread. */
-static inline int session_tools_start_elsewhere(void *(*run)(void *), void *argument) {
-  cpu_set_t others, none = {0};
-  pthread_attr_t attributes;
-  pthread_t thread;
-  int own = sched_getcpu();
-  if (own < 0 || own >= __CPU_SETSIZE) return ENOSYS;
-  if (sched_getaffinity(0, sizeof others, &others) != 0) return errno;
-  others.__bits[own / __NCPUBITS] &= ~((__cpu_mask)1 << own % __NCPUBITS);
-  if (memcmp(&others, &none, sizeof none) == 0) return EAGAIN;
-  int error = pthread_attr_init(&attributes);
-  if (error != 0) return error;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  error = pthread_attr_setaffinity_np(&attributes, sizeof others, &others);
-  if (error == 0) error = pthread_create(&thread, &attributes, run, argument);
-  pthread_attr_destroy(&attributes);
-  return error;
+/* Names the current thread in ps, top and debuggers: up to 15 bytes. */
+static inline void session_tools_name_thread(const char *name) {
+  prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
 /* Makes a file in memory that has no name, and that no program inherits by default. */

@@ -1,4 +1,3 @@
-import Dispatch
 public import SealedStore
 public import SessionAuthentication
 import SecretStores
@@ -105,7 +104,7 @@ extension AuthenticationMethod {
   public static let securityKey = AuthenticationMethod("security key")
 }
 
-private let queues = BlockingQueues("session-tools.security-key", count: 1)
+private let threads = BlockingExecutor(maximumThreadCount: 1)
 private let turns = NameLocks<String>(store: "security key")
 
 /// Calls security keys for one caller after the other: a key that waits for a touch does not
@@ -120,7 +119,7 @@ private func inTurn<Value: Sendable>(
     return .failure(error)
   }
   defer { turns.unlock(name) }
-  return await queues.next.result(of: work)
+  return await threads.result(of: work)
 }
 
 /// The person in front of a prompt, for a security key that blocks its thread.

@@ -1,4 +1,3 @@
-import Dispatch
 import SealedStore
 import SessionToolsBase
 import Synchronization
@@ -8,8 +7,7 @@ import Synchronization
 /// Reading makes nothing: a keychain that does not exist has no items. Storing the first item
 /// makes the keychain, and so does exclusive access to a name.
 final class Keychain: BlockingConditionalStore, LocatedStore {
-  var queue: DispatchQueue { queues.next }
-  private let queues = BlockingQueues("session-tools.keychain", count: 8)
+  let executor = BlockingExecutor(maximumThreadCount: 8)
   private let directory: Swift.Result<String, StoreError>
   private let config: KeychainContainerConfig
   private let opened = Mutex(Opened())
@@ -115,7 +113,7 @@ final class Keychain: BlockingConditionalStore, LocatedStore {
     // Another thread that holds the lock may be opening the store, which takes as long as its key.
     let store =
       if let store = storeIfOpen { store } else {
-        try await onQueue { keychain throws(StoreError) in try keychain.existingOrNew() }
+        try await onThread { keychain throws(StoreError) in try keychain.existingOrNew() }
       }
     return try await store.withExclusiveAccess(to: name, timeout: timeout, body)
   }
@@ -138,7 +136,7 @@ final class Keychain: BlockingConditionalStore, LocatedStore {
 
   /// Opens the store if it exists, without blocking the caller: its key may be asked for.
   private func openForEarlyListeners() {
-    queue.async { [weak self] in
+    executor.run { [weak self] in
       guard let self else { return }
       // If the store cannot be opened, every other operation reports why.
       _ = try? existing()

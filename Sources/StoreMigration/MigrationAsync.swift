@@ -1,4 +1,3 @@
-import Dispatch
 public import SecretStores
 import Synchronization
 
@@ -75,10 +74,9 @@ extension Migration {
     let cancellation = Cancellation()
     var migration = self
     migration.isCancelled = { [isCancelled] in isCancelled() || cancellation.isWanted }
-    // A serial queue runs on a thread outside of the cooperative pool.
-    let queue = DispatchQueue(label: "session-tools.migration")
+    let thread = BlockingExecutor(maximumThreadCount: 1)
     return try await withTaskCancellationHandler { [migration] in
-      await queue.result(of: { () throws(MigrationError) in try body(migration) })
+      await thread.result(of: { () throws(MigrationError) in try body(migration) })
     } onCancel: {
       cancellation.want()
     }.get()

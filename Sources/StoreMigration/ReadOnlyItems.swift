@@ -1,4 +1,3 @@
-package import Dispatch
 import Foundation
 package import SecretStores
 
@@ -9,7 +8,7 @@ package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Mig
   package typealias Read = @Sendable (ItemName) throws(StoreError) -> SecretBytes?
 
   /// The queue on which the `async` operations run.
-  package let queue = DispatchQueue(label: "session-tools.read-only-items")
+  package let executor = BlockingExecutor(maximumThreadCount: 1)
   /// The traits of a read-only store, with the protection given to the initializer.
   package let traits = StoreTraits(
     isAtomic: false, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: false,

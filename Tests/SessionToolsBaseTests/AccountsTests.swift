@@ -10,7 +10,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
   let base = MemoryStore()
   let listCount = Shared(0)
 
-  var queue: DispatchQueue { base.queue }
+  var executor: BlockingExecutor { base.executor }
 
   func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }

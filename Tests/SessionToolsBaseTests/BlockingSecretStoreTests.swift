@@ -1,21 +1,16 @@
-import Dispatch
+import Glibc
 import SessionToolsBase
 import TestStores
 import Testing
 
-/// A store that notes for each blocking call whether it ran on the store's queue.
+/// A store that notes for each blocking call whether it ran on the store's thread.
 private final class WitnessStore: BlockingSecretStore, ForwardingStore {
-  private static let mark = DispatchSpecificKey<Bool>()
-  let queue = DispatchQueue(label: "witness")
+  let executor = BlockingExecutor(maximumThreadCount: 1)
   let calls = Shared<[String]>([])
   let base = MemoryStore()
 
-  init() {
-    queue.setSpecific(key: Self.mark, value: true)
-  }
-
   private func note(_ call: String) {
-    let place = DispatchQueue.getSpecific(key: Self.mark) == true ? "on the queue" : "elsewhere"
+    let place = isOnBlockingThread ? "on its thread" : "elsewhere"
     calls.update { $0.append("\(call) \(place)") }
   }
 
@@ -41,7 +36,7 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
 }
 
 @Suite struct `a store that blocks by nature` {
-  @Test func `its async calls run on its queue, even if its type is erased`() async throws {
+  @Test func `its async calls run on its thread, even if its type is erased`() async throws {
     let store = WitnessStore()
     let erased: any SecretStore = store
     let name = try ItemName("one", in: "service")
@@ -53,12 +48,12 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
     try await erased.apply([])
     #expect(
       store.calls.current == [
-        "apply on the queue", "value on the queue", "value on the queue",
-        "contains on the queue", "names on the queue", "apply on the queue",
+        "apply on its thread", "value on its thread", "value on its thread",
+        "contains on its thread", "names on its thread", "apply on its thread",
       ])
   }
 
-  @Test func `a session's async calls run on the store's queue`() async throws {
+  @Test func `a session's async calls run on the store's thread`() async throws {
     let store = WitnessStore()
     let session = Session(
       container: try StoreContainer<User>(store, service: "mail"), storageIdentifier: "user")
@@ -71,7 +66,7 @@ private final class WitnessStore: BlockingSecretStore, ForwardingStore {
       store.calls.current.map { $0.prefix { $0 != " " } } == [
         "apply", "value", "contains", "value", "contains", "apply",
       ])
-    #expect(store.calls.current.allSatisfy { $0.hasSuffix("on the queue") })
+    #expect(store.calls.current.allSatisfy { $0.hasSuffix("on its thread") })
   }
 
   @Test func `an error of the blocking call is typed`() async throws {

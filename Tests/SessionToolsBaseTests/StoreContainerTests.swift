@@ -118,7 +118,7 @@ import Testing
 private struct ListenedStore: BlockingSecretStore, ForwardingStore {
   let observers = Observers()
   let base = MemoryStore()
-  var queue: DispatchQueue { base.queue }
+  var executor: BlockingExecutor { base.executor }
 
   func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }

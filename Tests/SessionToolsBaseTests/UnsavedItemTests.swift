@@ -65,7 +65,7 @@ private final class CancellableStore: AsyncSecretStore, ForwardingStore {
 
 /// A store in memory, one of whose changes is followed by other work before it returns.
 private final class InterruptedStore: BlockingSecretStore, ForwardingStore {
-  let queue = DispatchQueue(label: "interrupted")
+  let executor = BlockingExecutor(maximumThreadCount: 1)
   let base = MemoryStore()
   private let work = Shared<(@Sendable () async -> Void)?>(nil)
   private let refuses = Shared(false)

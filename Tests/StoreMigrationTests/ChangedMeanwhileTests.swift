@@ -350,7 +350,7 @@ import Testing
 /// A store that has only the functions of all stores.
 private struct UnidentifiedStore: BlockingSecretStore, ForwardingStore {
   let base: MemoryStore
-  var queue: DispatchQueue { base.queue }
+  var executor: BlockingExecutor { base.executor }
 
   func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }

@@ -76,7 +76,7 @@ extension SealedDatabaseStore {
     while true {
       // The wait for a thread counts.
       let end = database.deadline
-      let read = try await writeQueues.blocking { () throws(StoreError) in try take(lease, end) }
+      let read = try await writeThreads.blocking { () throws(StoreError) in try take(lease, end) }
       if let read { return read }
       guard let pause = pause.next(until: deadline) else { throw isHeld }
       do {
@@ -90,9 +90,9 @@ extension SealedDatabaseStore {
   }
 
   private func release(_ lease: Lease) async {
-    // On the other queues it could wait for the changes of those who wait for this name.
+    // On the other threads it could wait for the changes of those who wait for this name.
     let deadline = leases.releaseDeadline
-    await leaseQueues.blocking { self.leases.release(lease, until: deadline) }
+    await leaseThreads.blocking { self.leases.release(lease, until: deadline) }
   }
 
   private func lease(on name: ItemName) throws(StoreError) -> Lease {
@@ -180,7 +180,7 @@ extension SealedDatabaseStore: LeasingStore {
     let third = environment.leaseDuration / 3
     guard leases.contains(where: { $0.rest < third }) else { return }
     let deadline = database.deadline
-    try await writeQueues.blocking { () throws(StoreError) in
+    try await writeThreads.blocking { () throws(StoreError) in
       try self.leases.renew(leases, until: deadline)
     }
     guard leases.allSatisfy({ $0.rest >= third }) else { throw exclusionLost }
@@ -199,7 +199,7 @@ extension SealedDatabaseStore: LeasingStore {
       guard let rest = held.map(\.rest).min(), rest > .zero else { return false }
       if rest > sixth { continue }
       let deadline = ContinuousClock.now + rest / 2
-      await leaseQueues.blocking { try? self.leases.renew(held, until: deadline) }
+      await leaseThreads.blocking { try? self.leases.renew(held, until: deadline) }
       if held.contains(where: { $0.rest <= sixth }) { return !Task.isCancelled }
     }
     return false

@@ -20,7 +20,7 @@ extension SealedDatabaseStore {
   public func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
     // The wait for a thread counts.
     let (lease, deadline) = (Lease.held(in: self).last, database.deadline)
-    return try await readQueues.blocking { () throws(StoreError) in
+    return try await readThreads.blocking { () throws(StoreError) in
       try self.value(for: name, under: lease, until: deadline)
     }
   }
@@ -48,7 +48,7 @@ extension SealedDatabaseStore {
   /// - Throws: As the blocking method.
   public func asyncContains(_ name: ItemName) async throws(StoreError) -> Bool {
     let deadline = database.deadline
-    return try await readQueues.blocking { () throws(StoreError) in
+    return try await readThreads.blocking { () throws(StoreError) in
       try self.contains(name, until: deadline)
     }
   }
@@ -59,7 +59,7 @@ extension SealedDatabaseStore {
   /// - Throws: As the blocking method.
   public func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
     let deadline = database.deadline
-    return try await readQueues.blocking { () throws(StoreError) in
+    return try await readThreads.blocking { () throws(StoreError) in
       // Each page has its own time, once there is a thread in time.
       guard ContinuousClock.now < deadline else {
         throw DatabaseFailure.timedOut.storeError(.read, store: self.database.name)

@@ -1,4 +1,3 @@
-public import Dispatch
 public import SealedStore
 public import SecretStores
 import Synchronization
@@ -29,7 +28,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   /// Exclusive access ends 30 seconds after the last sign of life of its process.
   public let traits: StoreTraits
   /// The queue for an `async` read: one of a few threads outside of the pool of tasks.
-  public var queue: DispatchQueue { readQueues.next }
+  public var executor: BlockingExecutor { readThreads }
 
   let database: Database
   /// The store as a person would name it.
@@ -41,12 +40,12 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   let environment: DatabaseEnvironment
   let nameLocks: NameLocks<ItemName>
   let leases: LeaseKeeper
-  let readQueues: BlockingQueues
+  let readThreads: BlockingExecutor
   /// The threads for `async` changes, apart from reads because a change may wait for others.
-  let writeQueues: BlockingQueues
+  let writeThreads: BlockingExecutor
   /// The threads on which leases are given back and renewed: none of them takes long, so that a
   /// handler that loses its lease is asked in time to end.
-  let leaseQueues: BlockingQueues
+  let leaseThreads: BlockingExecutor
   let poller: ChangePoller
   let sweeper: Sweeper
 
@@ -65,9 +64,9 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     nameLocks = NameLocks(store: database.name)
     leases = LeaseKeeper(database, environment)
     let count = options.maximumConnectionCount
-    readQueues = BlockingQueues("session-tools.database.read", count: count)
-    writeQueues = BlockingQueues("session-tools.database.write", count: count)
-    leaseQueues = BlockingQueues("session-tools.database.lease", count: count)
+    readThreads = BlockingExecutor(maximumThreadCount: count)
+    writeThreads = BlockingExecutor(maximumThreadCount: count)
+    leaseThreads = BlockingExecutor(maximumThreadCount: count)
     poller = ChangePoller(database, keys, environment)
     sweeper = Sweeper(database, environment)
   }
@@ -121,7 +120,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     // The wait for a thread counts.
     let (leases, deadline) = (Lease.held(in: self), database.deadline)
-    try await writeQueues.blocking { () throws(StoreError) in
+    try await writeThreads.blocking { () throws(StoreError) in
       try self.apply(changes, under: leases, until: deadline)
     }
   }

@@ -32,7 +32,7 @@ extension SealedDatabaseStore: ConditionalStore {
     _ changes: [StoreChange], if condition: ItemCondition
   ) async throws(StoreError) -> ChangeOutcome {
     let (leases, deadline) = (Lease.held(in: self), database.deadline)
-    return try await writeQueues.blocking { () throws(StoreError) in
+    return try await writeThreads.blocking { () throws(StoreError) in
       try self.make(changes, if: condition, under: leases, until: deadline)
     }
   }

@@ -1,4 +1,3 @@
-import Dispatch
 public import SessionAuthentication
 import SessionToolsBase
 
@@ -11,7 +10,7 @@ import SessionToolsBase
 ///
 /// A wrong password takes as long as the modules require, commonly two seconds.
 public struct PAMAuthenticator: UserAuthenticator {
-  private static let queues = BlockingQueues("session-tools.pam-accounts", count: 1)
+  private static let threads = BlockingExecutor(maximumThreadCount: 1)
 
   private let file: PAMServiceFile
   private let user: String?
@@ -78,7 +77,7 @@ public struct PAMAuthenticator: UserAuthenticator {
   /// Reads the name outside of the task's pool, because the user database may be on a server.
   private static func ownName() async throws(AuthenticationError) -> String {
     try await withCheckedContinuation { continuation in
-      queues.next.async {
+      threads.run {
         continuation.resume(
           returning: Result { () throws(AuthenticationError) in try Account.ownName() })
       }

@@ -4,15 +4,7 @@ import SecretStores
 ///
 /// No name and no value is decrypted.
 struct JournalWalker {
-  /// The length below which a journal is read before another thread is awake.
-  private static let minimumSharedByteCount = 16 << 20
-
-  private enum Source {
-    case alone(JournalPartReader)
-    case shared(SharedWalk)
-  }
-
-  private var source: Source
+  private var reader: JournalPartReader
   private var part: JournalPart
   private var nextIndex = 0
   /// The end of the records that were walked.
@@ -24,12 +16,7 @@ struct JournalWalker {
   ///   - position: The position to begin at.
   ///   - keys: The store's keys.
   init(_ file: OpenFile, fileByteCount: Int, from position: RecordPosition, keys: KeyRing) {
-    func reader() -> JournalPartReader {
-      JournalPartReader(file, fileByteCount: fileByteCount, from: position, keys: keys)
-    }
-    source =
-      fileByteCount - position.byteCount < Self.minimumSharedByteCount
-      ? .alone(reader()) : .shared(SharedWalk(reader(), reader(), from: position))
+    reader = JournalPartReader(file, fileByteCount: fileByteCount, from: position, keys: keys)
     part = JournalPart(at: position)
     self.position = position
   }
@@ -53,17 +40,10 @@ struct JournalWalker {
   }
 
   private mutating func nextPart() throws(StoreError) -> JournalPart? {
-    switch source {
-    case .alone(var reader):
-      let start = JournalPage.start(of: position.byteCount)
-      try reader.load(start)
-      var part = try reader.part(
-        from: position, before: start + JournalPartReader.partByteCount)
-      reader.check(&part, from: position)
-      source = .alone(reader)
-      return part
-    case .shared(let walk):
-      return try walk.nextPart()
-    }
+    let start = JournalPage.start(of: position.byteCount)
+    try reader.load(start)
+    var part = try reader.part(from: position, before: start + JournalPartReader.partByteCount)
+    reader.check(&part, from: position)
+    return part
   }
 }

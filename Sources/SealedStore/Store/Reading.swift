@@ -124,30 +124,19 @@ extension SealedFileStore {
     var names: [ItemName] = []
     names.reserveCapacity(namespace == nil ? sorted.count : 0)
     var isAscending = true
-    // The names are read in portions that take little memory and give two threads enough to do.
-    for start in stride(from: 0, to: sorted.count, by: Self.maximumKeptNameCount) {
-      let some = sorted[start..<min(start + Self.maximumKeptNameCount, sorted.count)]
-      let pieceCount = (some.count + Self.namesInPiece - 1) / Self.namesInPiece
-      let pieces = TwoThreads.map(pieceCount) { number in
-        let first = start + number * Self.namesInPiece
-        let piece = some[first..<min(first + Self.namesInPiece, some.endIndex)]
-        return Result { () throws(StoreError) in
-          try self.readNames(of: piece, in: namespace, of: mark.journal, file, ring)
-        }
-      }
-      for (number, piece) in pieces.enumerated() {
-        steps.reached(start + number * Self.namesInPiece)
-        let piece = try piece.get()
-        if let last = names.last, let first = piece.first, first < last { isAscending = false }
-        names += piece
-      }
+    for start in stride(from: 0, to: sorted.count, by: Self.namesInPiece) {
+      steps.reached(start)
+      let some = sorted[start..<min(start + Self.namesInPiece, sorted.count)]
+      let piece = try readNames(of: some, in: namespace, of: mark.journal, file, ring)
+      if let last = names.last, let first = piece.first, first < last { isAscending = false }
+      names += piece
     }
     steps.finish()
     if !isAscending { names.sort() }
     return (names, mark)
   }
 
-  /// The number of names that one thread opens at a time.
+  /// The number of names that are opened at a time.
   private static var namesInPiece: Int { 1024 }
 
   /// Reads the names of some items, in ascending order.

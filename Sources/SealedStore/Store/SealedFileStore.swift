@@ -1,4 +1,3 @@
-public import Dispatch
 public import SecretStores
 import Synchronization
 
@@ -50,7 +49,7 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
   /// The store's directory.
   public let path: String
   /// The queue for an `async` read: one of a few threads outside of the pool of tasks.
-  public var queue: DispatchQueue { readQueues.next }
+  public var executor: BlockingExecutor { readThreads }
 
   let environment: StoreEnvironment
   let options: Options
@@ -67,12 +66,12 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
   let writer = Mutex(StoreWriter.Kept())
   let commits = CommitQueue()
   let compaction = BackgroundCompaction()
-  private let readQueues = BlockingQueues("session-tools.sealed-store.read", count: 4)
+  private let readThreads = BlockingExecutor(maximumThreadCount: 4)
   /// The threads for `async` changes, apart from reads because a change may wait long for another
   /// process.
   ///
   /// There are several, so that changes can share a write.
-  private let writeQueues = BlockingQueues("session-tools.sealed-store.write", count: 8)
+  private let writeThreads = BlockingExecutor(maximumThreadCount: 8)
   let nameLocks: NameLocks<ItemName>
   let lockFile: LockFile
   let watcher = StoreWatcher()
@@ -141,13 +140,13 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
   ///
   /// - Throws: As the blocking method.
   public func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
-    try await writeQueues.blocking { () throws(StoreError) in try self.apply(changes) }
+    try await writeThreads.blocking { () throws(StoreError) in try self.apply(changes) }
   }
 
   package func asyncApply(
     _ changes: [StoreChange], if condition: ItemCondition
   ) async throws(StoreError) -> ChangeOutcome {
-    try await writeQueues.blocking { () throws(StoreError) in
+    try await writeThreads.blocking { () throws(StoreError) in
       try self.apply(changes, if: condition)
     }
   }

@@ -318,12 +318,6 @@ extension FileStatus {
 package enum CurrentProcess {
   /// The process identifier, which changes in a forked child.
   package static var identifier: Int32 { ForkMark.shared.processIdentifier }
-  /// Whether this process was forked from one that had read its identifier, and has not executed
-  /// another program since.
-  ///
-  /// Such a child must not share a `Mutex` among threads: Swift 6.3 caches thread identifiers, so
-  /// the thread that forked continues under its parent's, and the kernel refuses to wait for that.
-  package static var isForkedChild: Bool { ForkMark.shared.isForkedChild }
   /// The user that files must belong to.
   package static var user: UInt32 { geteuid() }
 
@@ -345,9 +339,6 @@ package enum CurrentProcess {
 
   /// `nil` where the kernel cannot zero memory on fork; Linux can since 4.14.
   private let word: UnsafeMutablePointer<Atomic<Int32>>?
-  /// The identifier of the process that read it last, in memory that a fork copies.
-  private let asker = Atomic<Int32>(0)
-  private let wasForked = Atomic(false)
 
   private init() {
     let byteCount = Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -370,14 +361,7 @@ package enum CurrentProcess {
     let known = unsafe word.map { unsafe $0.pointee.load(ordering: .relaxed) } ?? 0
     if known != 0 { return known }
     let identifier = getpid()
-    let last = asker.exchange(identifier, ordering: .relaxed)
-    if last != 0, last != identifier { wasForked.store(true, ordering: .relaxed) }
     unsafe word?.pointee.store(identifier, ordering: .relaxed)
     return identifier
-  }
-
-  var isForkedChild: Bool {
-    _ = processIdentifier
-    return wasForked.load(ordering: .relaxed)
   }
 }

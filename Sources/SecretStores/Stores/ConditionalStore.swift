@@ -32,7 +32,7 @@ extension BlockingConditionalStore {
   package func asyncApply(
     _ changes: [StoreChange], if condition: ItemCondition
   ) async throws(StoreError) -> ChangeOutcome {
-    try await onQueue { store throws(StoreError) in try store.apply(changes, if: condition) }
+    try await onThread { store throws(StoreError) in try store.apply(changes, if: condition) }
   }
 }
 

@@ -1,4 +1,3 @@
-public import Dispatch
 import Synchronization
 
 /// A store in this process's memory, for tests, previews and sessions that end with it.
@@ -6,7 +5,7 @@ import Synchronization
 /// Values are wiped when they are replaced or removed, or when the store is released.
 public final class MemoryStore: BlockingConditionalStore, MigratableStore {
   /// The queue on which the `async` operations run.
-  public let queue = DispatchQueue(label: "session-tools.memory")
+  public let executor = BlockingExecutor(maximumThreadCount: 1)
   private let items = Mutex<[ItemName: SecretBytes]>([:])
   private let coordinator = StoreCoordinator(store: "memory")
 

@@ -45,4 +45,4 @@ extension BlockingAnswer {
 ///
 /// On the cooperative pool they might never run, because a program that makes such calls from tasks
 /// can block all threads of the pool.
-private let waitingExecutor = QueueExecutor("session-tools.blocking-calls")
+private let waitingExecutor = BlockingExecutor(maximumThreadCount: 1)

@@ -1,4 +1,3 @@
-import Dispatch
 public import SessionToolsBase
 
 /// An authenticator that asks for the passphrase of a store, and opens the store with it.
@@ -78,8 +77,8 @@ public struct PassphraseAuthenticator: UserAuthenticator {
   /// Unlocks the store on another thread, because deriving the key takes about a second.
   private func open(_ passphrase: SecretBytes) async throws {
     let store = store
-    try await queues.next.blocking { try store.unlock(withPassphrase: passphrase) }
+    try await threads.blocking { try store.unlock(withPassphrase: passphrase) }
   }
 }
 
-private let queues = BlockingQueues("session-tools.passphrase", count: 1)
+private let threads = BlockingExecutor(maximumThreadCount: 1)

@@ -15,4 +15,4 @@ extension SessionClock {
 }
 
 /// A thread outside of the cooperative pool, all of whose threads may be blocked.
-private let sleepers = QueueExecutor("session-tools.slow-store")
+private let sleepers = BlockingExecutor(maximumThreadCount: 1)

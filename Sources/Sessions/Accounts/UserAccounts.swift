@@ -54,7 +54,7 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// - Throws: As `SecretStore.names(in:)`.
   public func all() async throws -> [AccountIdentifier] {
     let book = book
-    return try await queues.next.blocking { try book.accounts() }
+    return try await threads.blocking { try book.accounts() }
   }
 
   /// Returns the current account, if there is one.
@@ -62,7 +62,7 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// - Throws: As `SecretStore.value(for:)`.
   public func current() async throws -> AccountIdentifier? {
     let book = book
-    return try await queues.next.blocking { try book.current() }
+    return try await threads.blocking { try book.current() }
   }
 
   /// Returns the session of an account, whether or not its user is signed in: the same object each
@@ -106,7 +106,7 @@ public final class UserAccounts<User: Codable>: Sendable {
   public func signIn(_ user: sending User, as account: AccountIdentifier) async throws {
     try await session(of: account).logIn(user)
     let book = book
-    try await queues.next.blocking { try book.makeCurrent(account) }
+    try await threads.blocking { try book.makeCurrent(account) }
   }
 
   /// Signs many users in as one change of the store, such as when users are imported into a
@@ -180,7 +180,7 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// - Throws: `notSignedIn` when it has no items; otherwise as `SecretStore.apply(_:)`.
   public func makeCurrent(_ account: AccountIdentifier) async throws {
     let (book, session) = (book, storageIdentifier)
-    try await queues.next.blocking {
+    try await threads.blocking {
       guard try book.isThere(account) else {
         throw SessionError(
           .notSignedIn, session: session, "there is no account \(account)")
@@ -197,11 +197,11 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// - Throws: As `SecretStore.names(in:)` and `SecretStore.apply(_:)`.
   public func remove(_ account: AccountIdentifier) async throws {
     let book = book
-    try await queues.next.blocking { try book.forget(account) }
+    try await threads.blocking { try book.forget(account) }
     let session = session(of: account)
     if try await session.containsItem() { try await session.logOut() }
     let container = container.items(of: account)
-    let names = try await queues.next.blocking { try book.names(of: account) }
+    let names = try await threads.blocking { try book.names(of: account) }
     for name in names {
       try await ItemAddress(name, in: container.store).make(.remove(name))
     }
@@ -221,7 +221,7 @@ public final class UserAccounts<User: Codable>: Sendable {
       var reported: AccountIdentifier??
       func report() async {
         do {
-          let now = try await queues.next.blocking { try book.current() }
+          let now = try await threads.blocking { try book.current() }
           if reported == .some(now) { return }
           reported = now
           continuation.yield(now)
@@ -238,4 +238,4 @@ public final class UserAccounts<User: Codable>: Sendable {
   }
 }
 
-private let queues = BlockingQueues("session-tools.accounts", count: 2)
+private let threads = BlockingExecutor(maximumThreadCount: 2)

@@ -1,5 +1,4 @@
 import SecretStores
-import Dispatch
 import Foundation
 
 /// A container of the old four methods, made safe to share and extended by the newer operations.
@@ -16,7 +15,7 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
   private let store: (Item, String, JSONEncoder) throws -> Void
   private let lock = NSRecursiveLock()
   /// Serial, since the lock would make its calls wait for each other anyway.
-  private let queue = DispatchQueue(label: "session-tools.container")
+  private let thread = BlockingExecutor(maximumThreadCount: 1)
   private let observers = ItemObservers()
 
   init<Base: SessionContainer>(_ base: Base) where Base.Item == Item {
@@ -52,13 +51,13 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
   }
 
   func asyncContainsItem(forIdentifier identifier: String) async -> Bool {
-    await queue.blocking { self.hasItem(forIdentifier: identifier) }
+    await thread.blocking { self.hasItem(forIdentifier: identifier) }
   }
 
   func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder
   ) async throws -> sending Item? {
-    try await queue.blocking {
+    try await thread.blocking {
       try self.loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
     }
   }
@@ -67,13 +66,13 @@ final class LegacyContainer<Item>: ObservableSessionContainer, @unchecked Sendab
     _ item: sending Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws {
     let item = Handover(item)
-    try await queue.blocking {
+    try await thread.blocking {
       try self.storeItem(item.value, forIdentifier: identifier, jsonEncoder: jsonEncoder)
     }
   }
 
   func asyncRemoveItem(forIdentifier identifier: String) async throws {
-    try await queue.blocking { try self.removeItem(forIdentifier: identifier) }
+    try await thread.blocking { try self.removeItem(forIdentifier: identifier) }
   }
 
   /// Returns a stream of the changes made through this object; an old container reports no others.

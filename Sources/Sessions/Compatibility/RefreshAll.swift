@@ -130,7 +130,7 @@ private final class RefreshRound: Sendable {
   /// which of them join the refresh of another.
   private func takeTurns(_ sessions: [(position: Int, session: any SharedRefreshable)]) {
     // Not on the cooperative pool, whose threads may all wait for the completion.
-    let executor = QueueExecutor("session-tools.refresh-all")
+    let executor = BlockingExecutor(maximumThreadCount: 1)
     Task(executorPreference: executor) {
       var turns: [ObjectIdentifier: Task<Void, Never>] = [:]
       for (position, session) in sessions {

@@ -1,5 +1,4 @@
 import SecretStores
-import Dispatch
 public import Foundation
 
 /// A container that never reports "unknown" as "absent", has operations that do not block, and
@@ -56,7 +55,7 @@ extension ObservableSessionContainer {
   ///
   /// - Throws: As the blocking twin.
   public func asyncContainsItem(forIdentifier identifier: String) async throws -> Bool {
-    try await queues.next.blocking {
+    try await threads.blocking {
       try containsItem(forIdentifier: identifier)
     }
   }
@@ -82,7 +81,7 @@ extension ObservableSessionContainer {
   public func asyncLoadItem(
     forIdentifier identifier: String, jsonDecoder: JSONDecoder
   ) async throws -> sending Item? {
-    try await queues.next.blocking {
+    try await threads.blocking {
       try loadItem(forIdentifier: identifier, jsonDecoder: jsonDecoder)
     }
   }
@@ -94,7 +93,7 @@ extension ObservableSessionContainer {
     _ item: sending Item, forIdentifier identifier: String, jsonEncoder: JSONEncoder
   ) async throws {
     let item = Handover(item)
-    try await queues.next.blocking {
+    try await threads.blocking {
       try storeItem(item.value, forIdentifier: identifier, jsonEncoder: jsonEncoder)
     }
   }
@@ -103,11 +102,11 @@ extension ObservableSessionContainer {
   ///
   /// - Throws: As `removeItem`.
   public func asyncRemoveItem(forIdentifier identifier: String) async throws {
-    try await queues.next.blocking {
+    try await threads.blocking {
       try removeItem(forIdentifier: identifier)
     }
   }
 }
 
 /// Shared by all containers, so that many of them do not need many threads.
-private let queues = BlockingQueues("session-tools.container", count: 8)
+private let threads = BlockingExecutor(maximumThreadCount: 8)

@@ -30,12 +30,11 @@ extension SessionClock {
 extension SessionClock {
   /// Calls a closure after a time, unless the task is cancelled first.
   package func after(
-    _ duration: Duration, on executor: (any TaskExecutor)? = nil,
-    _ body: @escaping @Sendable () -> Void
+    _ duration: Duration, _ body: @escaping @Sendable () -> Void
   ) -> Task<Void, Never> {
     // A fixed moment, because it may take a while until the task runs.
     let end = uptime + duration
-    return Task(executorPreference: executor) {
+    return Task(executorPreference: timerThreads) {
       // It fails only when it is cancelled.
       if (try? await sleep(for: max(.zero, end - uptime))) != nil { body() }
     }

@@ -165,13 +165,12 @@ struct SessionRefresh<Item: Codable> {
   /// - Throws: `exclusionLost`, and the handler was not called.
   private func answer(about item: Item) async throws -> RefreshOutcome<Item> {
     let flight = flight
-    // Callers may block all threads of the cooperative pool.
-    let timer = clock.after(policy.handlerTimeout, on: refreshThreads) { flight?.cancel() }
+    let timer = clock.after(policy.handlerTimeout) { flight?.cancel() }
     defer { timer.cancel() }
     // Last of all: if this process was stopped meanwhile, another one may have sent the token.
     let store = storage.leasingStore
     try await store?.confirmExclusion()
-    let watch = Task(executorPreference: refreshThreads) {
+    let watch = Task(executorPreference: timerThreads) {
       if await store?.isLosingExclusion() ?? false { flight?.cancel() }
     }
     defer { watch.cancel() }

@@ -241,11 +241,15 @@ final class SharedSessionState: Sendable {
 
 /// The threads of refreshes: waiters may hold all threads of the cooperative pool, and a handler
 /// may block.
-let refreshThreads = ThreadPool("session-refresh", maximumThreadCount: 32)
+let refreshThreads = BlockingExecutor(maximumThreadCount: 32)
+
+/// The threads of timers, which fire even while handlers block all threads of refreshes, and
+/// callers all of the cooperative pool.
+let timerThreads = BlockingExecutor(maximumThreadCount: 2)
 
 /// The threads that call completions, which may block: separate from refreshes, so that these
 /// continue.
-let completionThreads = ThreadPool("session-answer", maximumThreadCount: 32)
+let completionThreads = BlockingExecutor(maximumThreadCount: 32)
 
 /// The work of a refresh.
 protocol RefreshWork: Sendable {

@@ -294,7 +294,7 @@ extension Session {
   func sharedState() async throws(StoreError) -> SharedSessionState {
     if let state = finalState { return state }
     let session: any RefreshingSession = self
-    return try await queues.next.blocking { () throws(StoreError) in try session.sharedState() }
+    return try await threads.blocking { () throws(StoreError) in try session.sharedState() }
   }
 
   private var finalState: SharedSessionState? {
@@ -302,5 +302,5 @@ extension Session {
   }
 }
 
-/// The queues on which stores return their identity, which may block.
-private let queues = BlockingQueues("session-tools.session", count: 2)
+/// The threads on which stores return their identity, which may block.
+private let threads = BlockingExecutor(maximumThreadCount: 2)

@@ -99,10 +99,10 @@ import Testing
 
   @Test func `a rotation by any handle causes a resynchronization`() async throws {
     let changes = store.changes()
-    try await store.onQueue { store throws(StoreError) in try store.rotate() }
+    try await store.onThread { store throws(StoreError) in try store.rotate() }
     try await resynchronization(in: changes)
     let other = try scratch.open()
-    try await other.onQueue { store throws(StoreError) in try store.rotate() }
+    try await other.onThread { store throws(StoreError) in try store.rotate() }
     try await resynchronization(in: changes)
     try await other.put(secret("1"), for: name("after"))
     try await news(of: "after", in: changes)
@@ -279,7 +279,7 @@ import Testing
   private func news(of identifier: String, in changes: AsyncStream<StoreEvent>) async throws {
     let isReported = try await within(.seconds(60)) { [store] in
       for await event in changes where event.concerns(identifier) {
-        if try await store.onQueue({ store throws(StoreError) in
+        if try await store.onThread({ store throws(StoreError) in
           try store.names(in: nil).contains { $0.identifier == identifier }
         }) {
           return true

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import SessionToolsBase
 
@@ -10,7 +9,7 @@ struct User: Codable, Equatable, Identifiable, Sendable {
 /// A store that refuses everything, as a locked or broken one does.
 struct RefusingStore: BlockingSecretStore {
   let error: StoreError
-  let queue = DispatchQueue(label: "refusing")
+  let executor = BlockingExecutor(maximumThreadCount: 1)
 
   init(_ code: StoreError.Code) {
     error = StoreError(code, store: "test", reason: "it refuses")

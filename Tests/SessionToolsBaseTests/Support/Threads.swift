@@ -57,3 +57,8 @@ final class Shared<Value: Sendable>: Sendable {
     value.withLock { value in body(&value) }
   }
 }
+
+/// Whether the current thread is one of executors for work that blocks.
+var isOnBlockingThread: Bool {
+  (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "session-tools\n"
+}

@@ -1,4 +1,3 @@
-import Dispatch
 import SessionToolsBase
 
 /// The defect of a store that is only read, and otherwise works as it should.
@@ -31,7 +30,7 @@ enum ReadOnlyDefect: String, CaseIterable, CustomStringConvertible, Sendable {
 
 /// A store that is only read, with one defect or without.
 struct BrokenReadOnlyStore: BlockingSecretStore {
-  let queue = DispatchQueue(label: "broken")
+  let executor = BlockingExecutor(maximumThreadCount: 1)
   private let memory = MemoryStore()
   private let defect: ReadOnlyDefect?
 

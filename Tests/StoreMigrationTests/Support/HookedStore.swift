@@ -13,7 +13,7 @@ struct HookedStore: BlockingSecretStore, ForwardingStore, MigratableStore {
   private let beforeChange: Hook<[StoreChange]>
   /// Whether a change is reported as made, and is not.
   private let isIgnored: @Sendable (StoreChange) -> Bool
-  var queue: DispatchQueue { base.queue }
+  var executor: BlockingExecutor { base.executor }
 
   init(
     _ base: MemoryStore, isAtomic: Bool = true,

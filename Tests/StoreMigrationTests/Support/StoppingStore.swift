@@ -45,7 +45,7 @@ struct StoppingStore: BlockingSecretStore, ForwardingStore, MigratableStore {
   let life: Life
   let traits: StoreTraits
   private let atRest: AtRestProtection?
-  var queue: DispatchQueue { base.queue }
+  var executor: BlockingExecutor { base.executor }
 
   init(
     _ store: MemoryStore, _ life: Life, isAtomic: Bool = true, atRest: AtRestProtection? = .keyFile,

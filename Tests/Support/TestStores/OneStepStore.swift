@@ -1,4 +1,3 @@
-package import Dispatch
 package import SessionToolsBase
 import Synchronization
 
@@ -6,7 +5,7 @@ import Synchronization
 ///
 /// Exclusive access can be lost, as by a process that was stopped for too long.
 package final class OneStepStore: BlockingSecretStore, ConditionalStore, ForwardingStore {
-  package let queue = DispatchQueue(label: "one-step")
+  package let executor = BlockingExecutor(maximumThreadCount: 1)
   package let base = MemoryStore()
   private let state = Mutex(State())
 

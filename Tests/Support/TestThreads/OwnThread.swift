@@ -16,7 +16,7 @@ package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
   ) async throws {
     let begin = ContinuousClock.now
     defer { Self.record(ContinuousClock.now - begin, of: test) }
-    try await withTaskExecutorPreference(QueueExecutor("session-tools.test")) {
+    try await withTaskExecutorPreference(BlockingExecutor(maximumThreadCount: 1)) {
       try await body()
     }
   }

@@ -58,7 +58,7 @@ private func die(at moment: Moment, if chosen: Moment) {
 
 /// A store whose process dies before or after one of its operations.
 final class DyingStore: BlockingSecretStore, ConditionalStore, ForwardingStore {
-  var queue: DispatchQueue { base.queue }
+  var executor: BlockingExecutor { base.executor }
   let base: SealedFileStore
   private let moment: Moment
   private let count = Mutex(0)

@@ -73,7 +73,7 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
   }
 
   private func onThread(_ change: any BlockingChange) async throws {
-    try await queues.next.blocking { try change.make() }
+    try await threads.blocking { try change.make() }
   }
 
   private func put(_ item: Item) throws {
@@ -156,4 +156,4 @@ final class ContainerChanges: @unchecked Sendable {
 }
 
 /// Where containers make changes, which may block.
-private let queues = BlockingQueues("session-tools.container-changes", count: 2)
+private let threads = BlockingExecutor(maximumThreadCount: 2)

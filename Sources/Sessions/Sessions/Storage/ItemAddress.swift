@@ -10,7 +10,7 @@ struct ItemAddress: Sendable {
   private static let changeTimeout = Duration.seconds(10)
   /// Runs closures that have exclusive access: blocking changes may hold all threads of the
   /// cooperative pool while they wait for it.
-  private static let executor = QueueExecutor("session-tools.changes")
+  private static let executor = BlockingExecutor(maximumThreadCount: 1)
 
   /// Names an item in a container.
   ///
@@ -78,7 +78,7 @@ struct ItemAddress: Sendable {
     guard let first = items.first else { return }
     guard first.conditional == nil else { return try await first.store.apply(changes) }
     // On a thread of its own: thousands of items would hold up the other changes.
-    try await withTaskExecutorPreference(QueueExecutor("session-tools.many-changes")) {
+    try await withTaskExecutorPreference(BlockingExecutor(maximumThreadCount: 1)) {
       // Half of the time that others wait for one of these items.
       try await make(changes, holding: items[...], in: first.store, until: .now + changeTimeout / 2)
     }

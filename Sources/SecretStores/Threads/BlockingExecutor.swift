@@ -1,0 +1,183 @@
+import CLinux
+package import Dispatch
+import Glibc
+import Synchronization
+
+/// An executor with threads of its own, for work that may block, and for work that others wait for.
+///
+/// On Linux, Swift's tasks and all concurrent queues share one pool with a thread for each
+/// processor, and the pool takes about a second to grow by one: blocking there holds up every task
+/// of the program, and tasks that wait may hold all of its threads.
+///
+/// All executors of a process share their threads. A thread is started when work is to begin and
+/// none is idle, and ends after 5 idle seconds. So there are at most as many threads as the
+/// executors that have work allow together.
+public final class BlockingExecutor: TaskExecutor {
+  private struct State {
+    var waiting = FIFO<@Sendable () -> Void>()
+    var threadCount = 0
+  }
+
+  private let maximumThreadCount: Int
+  private let threads: IdleThreads
+  private let state = Mutex(State())
+
+  /// Makes an executor, which uses a thread only while it has work.
+  ///
+  /// - Parameter maximumThreadCount: How many jobs run at the same time, 1 or more.
+  public convenience init(maximumThreadCount: Int) {
+    self.init(maximumThreadCount: maximumThreadCount, threads: .shared)
+  }
+
+  package init(maximumThreadCount: Int, threads: IdleThreads) {
+    precondition(maximumThreadCount > 0, "without a thread no work is done")
+    self.maximumThreadCount = maximumThreadCount
+    self.threads = threads
+  }
+
+  /// Runs a job as soon as the executor has a thread for it, in order of arrival.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    run { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+
+  /// Runs work that may block as soon as the executor has a thread for it, in order of arrival.
+  package func run(_ work: @escaping @Sendable () -> Void) {
+    let begins = state.withLock { state in
+      state.waiting.append(work)
+      guard state.threadCount < maximumThreadCount else { return false }
+      state.threadCount += 1
+      return true
+    }
+    if begins {
+      threads.run { while let next = self.next() { next() } }
+    }
+  }
+
+  private func next() -> (@Sendable () -> Void)? {
+    state.withLock { state in
+      let next = state.waiting.popFirst()
+      if next == nil { state.threadCount -= 1 }
+      return next
+    }
+  }
+
+  /// Runs work that may block, while the task is suspended.
+  ///
+  /// - Throws: What the work throws.
+  package func blocking<Value, Failure: Error>(
+    _ work: @escaping @Sendable () throws(Failure) -> sending Value
+  ) async throws(Failure) -> sending Value {
+    try await result(of: work).get()
+  }
+
+  /// Runs work as ``blocking(_:)``, and returns its result, where errors of one type cannot be
+  /// thrown.
+  package func result<Value, Failure: Error>(
+    of work: @escaping @Sendable () throws(Failure) -> sending Value
+  ) async -> sending Result<Value, Failure> {
+    await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
+      run {
+        do throws(Failure) {
+          continuation.resume(returning: .success(try work()))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+  }
+}
+
+/// Threads that do one piece of work after the other, and end when they have been idle for a while.
+package final class IdleThreads: Sendable {
+  /// The threads of all executors.
+  package static let shared = IdleThreads(idleTime: .seconds(5))
+
+  private struct State {
+    /// Work for which a thread was woken that has not come yet.
+    var waiting = FIFO<@Sendable () -> Void>()
+    /// The number of threads that wait, apart from those that were woken.
+    var idleCount = 0
+  }
+
+  private let state = Mutex(State())
+  private let wake = DispatchSemaphore(value: 0)
+  private let idleTime: DispatchTimeInterval
+
+  /// - Parameter idleTime: How long a thread waits for more work.
+  package init(idleTime: DispatchTimeInterval) {
+    self.idleTime = idleTime
+  }
+
+  /// Runs work on an idle thread, or on a new one.
+  package func run(_ work: @escaping @Sendable () -> Void) {
+    let isTaken = state.withLock { state in
+      guard state.idleCount > 0 else { return false }
+      state.idleCount -= 1
+      state.waiting.append(work)
+      return true
+    }
+    if isTaken { wake.signal() } else { start(work) }
+  }
+
+  /// Waits for work; returns `nil` when the thread should end.
+  private func nextWork() -> (@Sendable () -> Void)? {
+    state.withLock { $0.idleCount += 1 }
+    while true {
+      let isTimedOut = wake.wait(timeout: .now() + idleTime) == .timedOut
+      let work = state.withLock { state in
+        // A thread that was not woken may take the work of one that was: that one finds none.
+        let work = state.waiting.popFirst()
+        if work == nil, isTimedOut { state.idleCount -= 1 }
+        return work
+      }
+      if work != nil || isTimedOut { return work }
+    }
+  }
+
+  private func start(_ work: @escaping @Sendable () -> Void) {
+    let start = unsafe Unmanaged.passRetained(Start(self, work)).toOpaque()
+    startingWithoutSignals {
+      var thread = pthread_t()
+      // As Dispatch does: a machine that has no room for a thread now has some later.
+      while unsafe pthread_create(
+        &thread, nil,
+        { start in
+          guard let start = unsafe start else { return nil }
+          unsafe Unmanaged<Start>.fromOpaque(start).takeRetainedValue().run()
+          return nil
+        }, start) != 0
+      { usleep(100_000) }
+      pthread_detach(thread)
+    }
+  }
+
+  private final class Start: Sendable {
+    private let threads: IdleThreads
+    private let work: Mutex<(@Sendable () -> Void)?>
+
+    init(_ threads: IdleThreads, _ work: @escaping @Sendable () -> Void) {
+      self.threads = threads
+      self.work = Mutex(work)
+    }
+
+    func run() {
+      unsafe session_tools_name_thread("session-tools")
+      // Released before the thread waits: what it captures may be a store.
+      work.withLock { $0.take() }?()
+      while let work = threads.nextWork() { work() }
+    }
+  }
+}
+
+/// Calls a closure that starts a thread, which will get no signal: signals are for the program's
+/// threads, and one that waits for a signal must not miss it.
+private func startingWithoutSignals(_ start: () -> Void) {
+  var all = sigset_t()
+  var before = sigset_t()
+  unsafe sigfillset(&all)
+  unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+  start()
+  unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+}
