@@ -78,8 +78,6 @@ package struct KeyBytes: Sendable {
     unsafe memory.pointer(to: offset, byteCount: byteCount)
   }
 
-  var isLocked: Bool { memory.isLocked }
-
   /// Compares in constant time.
   func isEqual(to other: KeyBytes) -> Bool {
     unsafe byteCount == other.byteCount

@@ -73,8 +73,6 @@ import SecretStores
     unsafe g_object_unref(service)
   }
 
-  private var initable: OpaquePointer { unsafe OpaquePointer(service) }
-
   /// The path of the session's object, which calls with secrets must contain.
   var path: String {
     unsafe String(cString: secret_service_get_session_dbus_path(service))
