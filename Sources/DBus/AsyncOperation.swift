@@ -1,4 +1,5 @@
 package import CGIO
+import Synchronization
 
 /// Begins a GLib operation on the D-Bus thread and waits for it without blocking.
 ///
@@ -64,5 +65,23 @@ package func asyncOperation<Value: Sendable>(
 
   init(finish: @escaping @Sendable (OpaquePointer?) -> Void) {
     unsafe self.finish = unsafe finish
+  }
+}
+
+/// A `GCancellable`, which any thread may cancel, and the reason.
+@safe final class Cancellation: @unchecked Sendable {
+  let pointer = unsafe g_cancellable_new()
+  private let firstReason = Mutex<DBusError.Kind?>(nil)
+
+  /// The reason for the cancellation.
+  var reason: DBusError.Kind { firstReason.withLock { $0 } ?? .cancelled }
+
+  func cancel(_ reason: DBusError.Kind) {
+    firstReason.withLock { $0 = $0 ?? reason }
+    unsafe g_cancellable_cancel(pointer)
+  }
+
+  deinit {
+    unsafe g_object_unref(pointer)
   }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 public import SessionAuthentication
+import Synchronization
 
 /// A GTK window that is a scene of a gate: its content is covered unless it may be seen.
 ///
@@ -199,5 +200,68 @@ public final class GatedWindow: @unchecked Sendable {
     cover.show(content, message)
     window.draw()
     updateSoon()
+  }
+}
+
+/// What a gate has reported since GTK's thread last read it.
+///
+/// However often other threads call the gate, at most one call of the main loop is under way, so
+/// that they cannot hold it up.
+final class GateReports: Sendable {
+  struct Unread {
+    /// The newest directive; `nil` when there was none.
+    var directive: SceneDirective?
+    /// Whether an evaluation has ended.
+    var hasEnded = false
+  }
+
+  private let unread = Mutex<Unread?>(nil)
+
+  /// Adds a directive, or the news that the gate's state has changed.
+  ///
+  /// - Parameters:
+  ///   - directive: The directive; `nil` for a change of the state.
+  ///   - read: Called on GTK's thread, unless an earlier call is still due.
+  func add(_ directive: SceneDirective? = nil, _ read: @escaping @Sendable () -> Void) {
+    let isFirst = unread.withLock { unread in
+      let isFirst = unread == nil
+      var new = unread ?? Unread()
+      if let directive {
+        new.directive = directive
+        if case .authenticating = directive {} else { new.hasEnded = true }
+      }
+      unread = new
+      return isFirst
+    }
+    if isFirst { GTKThread.perform(read) }
+  }
+
+  /// Returns what is unread, and forgets it.
+  func take() -> Unread? { unread.withLock { $0.take() } }
+}
+
+/// Which window is which scene of which gate, so that no window reports or ends another's scene.
+///
+/// It is used on GTK's thread only: this justifies the unchecked conformance.
+final class SceneOwners: @unchecked Sendable {
+  static let shared = SceneOwners()
+
+  private struct Key: Hashable {
+    /// The gate exists as long as one of its windows.
+    let gate: ObjectIdentifier
+    let scene: SceneIdentifier
+  }
+
+  private var owned: Set<Key> = []
+
+  /// Takes a scene for a window that owns it until `release`.
+  ///
+  /// - Returns: `false` if another window owns it.
+  func take(_ scene: SceneIdentifier, of gate: AuthenticationGate) -> Bool {
+    owned.insert(Key(gate: ObjectIdentifier(gate), scene: scene)).inserted
+  }
+
+  func release(_ scene: SceneIdentifier, of gate: AuthenticationGate) {
+    owned.remove(Key(gate: ObjectIdentifier(gate), scene: scene))
   }
 }

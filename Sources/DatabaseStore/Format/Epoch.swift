@@ -35,7 +35,6 @@ package struct EpochRecord: Equatable, Sendable {
   }
 
   static let byteCount = 80
-  static let wrappedByteCount = 72
   /// The largest number of epochs in a header.
   package static let maximumCount = 8
 

@@ -3,8 +3,6 @@ import SecretStores
 
 /// Where the row of an item lies: the primary key of the table `item`.
 package struct RowAddress: Hashable, Sendable {
-  static let byteCount = 34
-
   package let namespace: NamespaceHash
   package let shard: Shard
   package let tag: RowTag

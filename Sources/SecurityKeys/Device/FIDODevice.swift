@@ -17,7 +17,6 @@ import SecretStores
   /// How long a key may take to answer when it does not wait for a person.
   private static let answerTimeout = Duration.seconds(5)
   static let secretByteCount = 32
-  static let saltByteCount = 32
 
   /// Where a key is plugged in.
   struct Place {

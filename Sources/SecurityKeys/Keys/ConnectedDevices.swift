@@ -1,3 +1,4 @@
+import Foundation
 import SealedStore
 import SecretStores
 
@@ -69,5 +70,63 @@ extension StoreError {
       reason: "a security key is plugged in at \(path), and this process may not use it",
       remedy: "Log in at the machine itself, where udev gives the person in front of it access "
         + "(70-uaccess.rules), and not over SSH; a container or Flatpak needs the device, too")
+  }
+}
+
+/// A security key that is plugged in.
+public struct SecurityKeyDevice: Hashable, Sendable {
+  /// The path of its device, such as `/dev/hidraw3`, which is another one when it is plugged in
+  /// again.
+  public let path: String
+  /// The name that its maker gave it.
+  public let product: String
+  /// Whether a PIN was set on it.
+  public let hasPIN: Bool
+  /// Whether it has a fingerprint reader of its own, and knows a finger.
+  public let verifiesItself: Bool
+  /// Whether it computes secrets (the extension hmac-secret), without which it opens no store.
+  public let supportsSecrets: Bool
+}
+
+extension SecurityKeyDevice {
+  init(_ device: FIDODevice) {
+    path = device.place.path
+    product = device.place.product
+    hasPIN = device.hasPIN
+    verifiesItself = device.hasReader
+    supportsSecrets = device.supportsSecrets
+  }
+}
+
+/// The kernel's list of devices, for security keys that this process may not open: libfido2 leaves
+/// those out.
+package struct HIDDevices: Sendable {
+  /// The beginning of a FIDO device's description: the usage page 0xF1D0 (CTAP 2.1, 11.2.8.1).
+  private static let usagePage: [UInt8] = [0x06, 0xD0, 0xF1]
+
+  /// The directory with a description of each device.
+  let list: String
+  /// The directory with the devices.
+  let devices: String
+
+  /// - Parameters:
+  ///   - list: The directory with a description of each device.
+  ///   - devices: The directory with the devices.
+  package init(list: String = "/sys/class/hidraw", devices: String = "/dev") {
+    self.list = list
+    self.devices = devices
+  }
+
+  /// The paths of the devices that are security keys; empty where the kernel shows no list.
+  package var securityKeys: [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: list)) ?? []
+    return names.sorted().filter(isSecurityKey).map { "\(devices)/\($0)" }
+  }
+
+  private func isSecurityKey(_ name: String) -> Bool {
+    guard let file = FileHandle(forReadingAtPath: "\(list)/\(name)/device/report_descriptor"),
+      let start = try? file.read(upToCount: Self.usagePage.count)
+    else { return false }
+    return start.elementsEqual(Self.usagePage)
   }
 }

@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import SessionToolsBase
 
 /// Runs a closure in a thread of its own while the task waits.
 ///
@@ -37,3 +39,19 @@ private final class Outcome<Value>: @unchecked Sendable {
     return try result.get()
   }
 }
+
+extension SessionClock {
+  /// Blocks the thread for a time of this clock.
+  func block(for duration: Duration) {
+    let isOver = DispatchSemaphore(value: 0)
+    Task.detached(executorPreference: sleepers) {
+      // The task is never cancelled; if the clock fails for another reason, the wait ends too.
+      try? await sleep(for: duration)
+      isOver.signal()
+    }
+    isOver.wait()
+  }
+}
+
+/// A thread outside of the cooperative pool, all of whose threads may be blocked.
+private let sleepers = BlockingExecutor(maximumThreadCount: 1)

@@ -1,6 +1,6 @@
 import ArgumentParser
-import SealedStore
-import SessionToolsBase
+package import SealedStore
+package import SessionToolsBase
 package import StoreMigration
 
 /// A migration between two stores, or what is done instead.
@@ -85,5 +85,26 @@ package struct MigrationRun {
       if isNew, try migration.state() == nil { place.remove(journal) }
       throw error
     }
+  }
+}
+
+/// A store that items are migrated from or to.
+package struct MigratedStore {
+  package let store: any MigratableStore
+  /// The location, if it is a store of this library.
+  package var location: StoreLocation?
+  /// The key that opened it, if it is sealed with one.
+  package var key: (any KeySource)?
+  /// Returns what a source without items has in their place.
+  package var foundInstead: @Sendable () throws(StoreError) -> [Omission]
+
+  package init(
+    store: any MigratableStore, location: StoreLocation? = nil, key: (any KeySource)? = nil,
+    foundInstead: @escaping @Sendable () throws(StoreError) -> [Omission] = { [] }
+  ) {
+    self.foundInstead = foundInstead
+    self.store = store
+    self.location = location
+    self.key = key
   }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import SessionToolsBase
+package import SessionToolsBase
 
 /// `--json`, for the commands that have it.
 package struct JSONOption: ParsableArguments {
@@ -27,4 +27,54 @@ package struct JSONOption: ParsableArguments {
   }
 
   package init() {}
+}
+
+/// An optional value that is written as `null`, so that every object has all its keys.
+@propertyWrapper
+package struct Nullable<Value: Encodable>: Encodable {
+  package var wrappedValue: Value?
+
+  package init(wrappedValue: Value?) {
+    self.wrappedValue = wrappedValue
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+  }
+}
+
+extension Nullable: Sendable where Value: Sendable {}
+
+/// The name of an item as JSON.
+package struct ItemOutput: Encodable {
+  @Nullable private var group: String?
+  private let identifier: String
+  @Nullable private var install: String?
+  private let service: String
+
+  package init(_ name: ItemName) {
+    group = name.namespace.accessGroup
+    identifier = name.identifier
+    install = name.namespace.install?.rawValue
+    service = name.namespace.service
+  }
+}
+
+extension String {
+  /// The JSON text with an escape, such as `\u009b`, for every control that JSON allows in strings.
+  var escapingControlsInJSON: String {
+    var escaped = ""
+    for scalar in unicodeScalars {
+      guard scalar != "\n", scalar.actsOnTerminals else {
+        escaped.unicodeScalars.append(scalar)
+        continue
+      }
+      for unit in Character(scalar).utf16 {
+        let digits = String(unit, radix: 16)
+        escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      }
+    }
+    return escaped
+  }
 }

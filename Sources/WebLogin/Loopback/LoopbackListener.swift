@@ -52,9 +52,6 @@ package final class LoopbackListener: Sendable {
     self.socket = Mutex(HeldSocket(socket: consume socket))
   }
 
-  /// The part of the address before the path.
-  var authority: String { "\(family.rawValue):\(port)" }
-
   /// Answers from now on, on its own thread.
   ///
   /// - Parameter answer: Called with each request of this process's user, or with its fault; must

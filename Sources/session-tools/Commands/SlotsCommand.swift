@@ -1,4 +1,7 @@
 import ArgumentParser
+import SealedStore
+import SessionToolsBase
+import ToolBase
 
 /// `session-tools slots`.
 struct SlotsCommand: ParsableCommand {
@@ -18,4 +21,175 @@ struct SlotsCommand: ParsableCommand {
       SlotsListCommand.self, SlotsAddCommand.self, SlotsChangeCommand.self,
       SlotsRemoveCommand.self,
     ])
+}
+
+/// `session-tools slots list`.
+struct SlotsListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the key slots of a store; needs no key.",
+    discussion: """
+      Two columns: the slot's number and what it opens with; they are separated by a tab unless \
+      on a terminal. With --opens-with, only the slots that a key file opens; exit status 5 when \
+      it opens no slot. If a key is found without asking, or given, the store's fingerprint is \
+      written to standard error: a recipient needs it to open the store.
+
+      With --json: {"fingerprint", "identifier", "slots": [{"kind", "label", "memoryByteCount", \
+      "number", "passes", "reference", "scheme"}]}. A kind is rawKey, passphrase, namedKey or \
+      unknown; a field that a kind does not have is null. The scheme of a namedKey is \
+      secret-service, fido2 (a security key), x25519 (a recipient), or another one. The identifier \
+      is the store's own.
+
+      Example:
+        session-tools slots list ~/vault
+        session-tools slots list ~/vault --opens-with bob.key
+      """)
+
+  @OptionGroup var store: OptionalStoreArgument
+  @Option(
+    name: .long, help: ArgumentHelp("List only the slots of a key file.", valueName: "file"),
+    completion: .file())
+  var opensWith: String?
+  @OptionGroup(title: "Key, for the fingerprint") var key: KeyOptions
+  @OptionGroup var waiting: TimeoutOptions
+  @OptionGroup var format: JSONOption
+
+  func run() throws {
+    let path = try store.location().sealedPath()
+    let slots =
+      try opensWith.map { try self.slots(at: path, openedWith: $0) }
+      ?? SealedFileStore.keySlots(at: path)
+    let fingerprint = try fingerprint(at: path)
+    guard format.json else {
+      return try SlotListOutput.writeTable(of: slots, fingerprint: fingerprint)
+    }
+    try format.write(
+      SlotListOutput(
+        identifier: try SealedFileStore.identifier(at: path), slots: slots,
+        fingerprint: fingerprint))
+  }
+
+  /// Returns the fingerprint; `nil` if no key was given and none is found without asking.
+  private func fingerprint(at path: String) throws -> StoreFingerprint? {
+    let finder = KeyFinder(path: path, argument: key.argument, interaction: .never)
+    do {
+      return try finder.fingerprint(waitingAtMost: waiting.timeout)
+    } catch {
+      // The slots are listed all the same: they tell which key is needed.
+      guard key.argument == nil else { throw error }
+      return nil
+    }
+  }
+
+  /// Returns the slots that a key file opens.
+  ///
+  /// They are those that a revocation would keep for the file; it is planned and not made.
+  private func slots(at path: String, openedWith file: String) throws -> [KeySlot] {
+    let key = KeyFile(file)
+    let options = SealedFileStore.Options(lockTimeout: waiting.timeout, onNotice: Notices.report)
+    return try SealedFileStore.open(at: path, key: key, options: options)
+      .revocationPlan(keeping: [key]).kept
+  }
+}
+
+/// `session-tools slots add`.
+struct SlotsAddCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Add a key or passphrase that opens a store.",
+    discussion: """
+      Without an option for the new key, a passphrase is asked for on the terminal. A label says \
+      whose key it is: slots list shows it. A key that opens a slot already is refused (exit \
+      status 7): removing one of its two slots would shut no one out.
+
+      Example:
+        session-tools slots add ~/vault --new-key-file bob.key --label bob
+      """)
+
+  @OptionGroup var opening: OpeningOptions<OptionalStoreArgument>
+  @OptionGroup(title: "New key") var newKey: NewKeyOptions
+  @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
+
+  func validate() throws {
+    try KeyArgument.checkDescriptors([opening.key.argument, newKey.argument])
+    try cost.check(newKey.argument)
+  }
+
+  func run() throws {
+    let store = try opening.open().store
+    let key = try NewKey(
+      newKey.argument, cost: cost.cost, opening.prompt(for: store), outside: store.path)
+    if !key.isMade { try store.refuse(key.source, argument: store.path) }
+    let slot = try key.using(on: store.path) { try store.addSlot(newKey.labeled(key.source)) }
+    StandardError.say("slot \(slot.number) added")
+    try KnownStores.announce(store)
+    Protection.say(of: store, keyPlace: key.place)
+    SecurityKeyAdvice.say(about: store)
+  }
+}
+
+/// `session-tools slots change`.
+struct SlotsChangeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "change",
+    abstract: "Replace the key or passphrase of a slot.",
+    usage: "session-tools slots change [<store>] <slot> [<options>]",
+    discussion: """
+      Without an option for the new key, a passphrase is asked for on the terminal. The old key \
+      still opens copies of the store from before. A key that opens another slot already is \
+      refused (exit status 7).
+
+      Example:
+        session-tools slots change ~/vault 1 --new-key-file new.key
+      """)
+
+  @OptionGroup var opening: OpeningOptions<SlotArguments>
+  @OptionGroup(title: "New key") var newKey: NewKeyOptions
+  @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
+
+  func validate() throws {
+    try KeyArgument.checkDescriptors([opening.key.argument, newKey.argument])
+    try cost.check(newKey.argument)
+  }
+
+  func run() throws {
+    let slot = try opening.store.slot()
+    let store = try opening.open().store
+    let key = try NewKey(
+      newKey.argument, cost: cost.cost, opening.prompt(for: store), outside: store.path)
+    if !key.isMade { try store.refuse(key.source, argument: store.path, changing: slot) }
+    try key.using(on: store.path) {
+      try store.changeSlot(slot, to: newKey.labeled(key.source))
+    }
+    StandardError.say("slot \(slot) changed")
+    try KnownStores.announce(store)
+    Protection.say(of: store, keyPlace: key.place)
+    SecurityKeyAdvice.say(about: store)
+  }
+}
+
+/// `session-tools slots remove`.
+struct SlotsRemoveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Remove a key slot.",
+    usage: "session-tools slots remove [<store>] <slot> [<options>]",
+    discussion: """
+      The slots after it move up. The last slot cannot be removed. The key still opens copies of \
+      the store from before. With an old header that was kept, it also opens everything written \
+      until the next rotate --revoke.
+
+      Example:
+        session-tools slots remove ~/vault 2
+      """)
+
+  @OptionGroup var opening: OpeningOptions<SlotArguments>
+
+  func run() throws {
+    let slot = try opening.store.slot()
+    let store = try opening.open().store
+    try store.removeSlot(slot)
+    StandardError.say("slot \(slot) removed")
+    Protection.say(of: store, keyPlace: nil)
+  }
 }

@@ -21,3 +21,24 @@ struct AccessOptions: ParsableArguments {
     StoreOpener(location: location, key: key.argument, interaction: interaction, timeout: timeout)
   }
 }
+
+/// The time to wait for other processes and the Secret Service.
+struct TimeoutOptions: ParsableArguments {
+  @Option(
+    name: .customLong("timeout"),
+    help: ArgumentHelp(
+      "How long to wait for another process that writes, or for the Secret Service; 10 by default.",
+      valueName: "seconds"))
+  private var seconds: Double?
+
+  var timeout: Duration { chosen ?? .seconds(10) }
+
+  /// The timeout that was given, if any.
+  var chosen: Duration? { seconds.map { .seconds($0) } }
+
+  func validate() throws {
+    guard seconds.map({ (0...1e9).contains($0) }) ?? true else {
+      throw ValidationError("--timeout takes a number of seconds, 0 or more.")
+    }
+  }
+}

@@ -72,11 +72,6 @@ enum ItemSource {
     }
   }
 
-  /// The location of the source, if it is a store of this library.
-  var location: StoreLocation? {
-    if case .store(let location) = self { location } else { nil }
-  }
-
   /// Whether the source is standard input.
   var takesInput: Bool {
     if case .document(_, path: "-") = self { true } else { false }

@@ -277,3 +277,28 @@ final class CrashWorld {
     try changing(name) { directory, _ in try recorder.remove(name, in: directory) }
   }
 }
+
+extension CrashWorld {
+  /// Lets the journal end so that a whole sector follows the next record of a short value.
+  func alignJournal(before text: String) throws {
+    let short = try journalByteCount()
+    try store().put(text, as: "item 0")
+    let recordByteCount = try journalByteCount() - short
+    let start = short + recordByteCount
+    // Eight records whose values are padded to 64 to 128 bytes, in steps of 8, can fill any gap up
+    // to a multiple of 512.
+    var missing = (8 * 512 - 8 * 232 - recordByteCount - start % 512) % 512
+    for _ in 0..<8 {
+      let more = min(64, missing)
+      missing -= more
+      try store().put(String(repeating: "x", count: 60 + more), as: "filler")
+    }
+    let end = try journalByteCount() + recordByteCount
+    precondition(end % 512 == 0, "the journal does not end at a sector")
+  }
+
+  private func journalByteCount() throws -> Int {
+    let content = try content()
+    return RecordedDisk.withoutReserve(content["journal"] ?? [], mark: content["mark"] ?? []).count
+  }
+}

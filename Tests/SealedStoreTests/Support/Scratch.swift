@@ -85,6 +85,13 @@ struct Scratch: Sendable {
     try handle.write(contentsOf: Data([byte ^ bit]))
   }
 
+  /// Makes changes and restores the old mark, as after a power cut.
+  func makeUnmarked(_ body: (SealedFileStore) throws -> Void) throws {
+    let mark = try bytes(of: "mark")
+    try body(open())
+    try overwrite("mark", with: mark)
+  }
+
   /// Returns the names of the files in the store's directory.
   func names() throws -> Set<String> {
     Set(try FileManager.default.contentsOfDirectory(atPath: path))

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Runs a closure on `count` threads at the same time and waits for all of them.
 ///
@@ -49,4 +50,19 @@ func areAsleep(_ threads: [KernelThread]) -> Bool {
   let before = threads.map(\.waitCount)
   Thread.sleep(forTimeInterval: 0.01)
   return !before.contains(nil) && threads.map(\.waitCount) == before
+}
+
+/// A value behind a lock that can be captured: `Mutex` itself cannot be copied.
+final class Locked<Value: Sendable>: Sendable {
+  private let mutex: Mutex<Value>
+
+  init(_ value: Value) {
+    mutex = Mutex(value)
+  }
+
+  func withLock<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    try mutex.withLock { value in try body(&value) }
+  }
+
+  var value: Value { mutex.withLock { $0 } }
 }

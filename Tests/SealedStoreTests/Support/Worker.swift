@@ -1,4 +1,5 @@
 import Foundation
+import SessionToolsBase
 import TestSupport
 import Testing
 
@@ -105,4 +106,19 @@ func run(_ command: String...) throws -> (status: Int32, output: String, errors:
 func run(_ command: [String]) throws -> (status: Int32, output: String, errors: String) {
   let outcome = try Program.outcome(of: command)
   return (outcome.status, outcome.text, outcome.complaint)
+}
+
+/// Runs the command in the remedy of an error.
+func runRemedy(
+  of error: StoreError, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let remedy = try #require(error.remedy, sourceLocation: sourceLocation)
+  // A remedy may name several alternatives; the command is the last.
+  let lead = #/(^|, or )[Rr]un /#
+  let start = try #require(
+    remedy.matches(of: lead).last?.range.upperBound, "no command in: \(remedy)",
+    sourceLocation: sourceLocation)
+  let command = String(remedy[start...])
+  let result = try run("sh", "-c", command)
+  #expect(result.status == 0, "\(command): \(result.errors)", sourceLocation: sourceLocation)
 }

@@ -1,6 +1,8 @@
 import BusTestSupport
 import SecretServiceStore
+import SessionToolsBase
 import TestSupport
+import Testing
 
 extension PrivateBus {
   /// Returns a store on the bus.
@@ -21,5 +23,33 @@ extension SecretServiceStore.Options {
     var options = SecretServiceStore.Options()
     options.timeout = patience
     return options
+  }
+}
+
+/// The calls that read, each with its name.
+let reads: [(name: String, run: @Sendable (SecretServiceStore, ItemName) async throws -> Void)] = [
+  ("value", { store, name in _ = try await store.value(for: name) }),
+  ("contains", { store, name in _ = try await store.contains(name) }),
+  ("keys", { store, _ in _ = try await store.names(in: nil) }),
+  ("items", { store, _ in _ = try await store.items(in: nil) }),
+]
+
+/// The calls that change something, each with its name.
+let changes: [(name: String, run: @Sendable (SecretServiceStore, ItemName) async throws -> Void)] =
+  [
+    ("put", { store, name in try await store.put(SecretBytes(utf8: "other"), for: name) }),
+    ("remove", { store, name in try await store.remove(name) }),
+  ]
+
+/// Returns the code of the error that a closure throws, or `nil` if it throws none.
+func failure(of body: () async throws -> some Any) async -> StoreError.Code? {
+  do {
+    _ = try await body()
+    return nil
+  } catch let error as StoreError {
+    return error.code
+  } catch {
+    Issue.record("\(error)")
+    return nil
   }
 }

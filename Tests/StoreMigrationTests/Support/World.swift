@@ -1,5 +1,6 @@
 import SessionToolsBase
 import StoreMigration
+import Synchronization
 
 typealias Contents = [ItemName: SecretBytes]
 
@@ -105,4 +106,10 @@ func failure(of body: () throws -> some Any) -> String? {
   } catch {
     return "\(error)"
   }
+}
+
+/// What a migration reported last, and whether it is to stop.
+final class Watch: Sendable {
+  let last = Atomic(-1)
+  let isCancelled = Atomic(false)
 }

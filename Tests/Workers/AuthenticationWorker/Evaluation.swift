@@ -1,3 +1,4 @@
+import CPAM
 import Foundation
 import SessionAuthentication
 import SessionToolsBase
@@ -101,4 +102,12 @@ func find(in process: Int32) throws {
   for (name, places) in try ProcessMemory(of: process).places(of: wanted) {
     say("found \(name) \(places.count)")
   }
+}
+
+/// Makes PAM modules use the language LANGUAGE, with the message catalogs in the directory TEXTS.
+func useTranslations() {
+  guard let directory = ProcessInfo.processInfo.environment["TEXTS"] else { return }
+  guard unsafe setlocale(LC_ALL, "") != nil,
+    unsafe bindtextdomain("Linux-PAM", directory) != nil
+  else { fail("no translations") }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import SessionToolsBase
 import StoreTestSupport
+import Synchronization
 
 /// Makes operations on the shared items, and writes them, each with its two moments, to one file
 /// per group of items in the directory OUTPUT.
@@ -26,4 +27,20 @@ func recordHistory() throws {
     try log.update(recorder.operations)
   }
   say("ended")
+}
+
+/// The standard input of a command that goes on until it ends.
+enum Input {
+  private static let isAtEnd = Atomic(false)
+
+  /// Whether it has ended.
+  static var isOver: Bool { isAtEnd.load(ordering: .acquiring) }
+
+  /// Reads it until it ends, on a thread.
+  static func watch() {
+    Thread.detachNewThread {
+      while readLine() != nil {}
+      isAtEnd.store(true, ordering: .releasing)
+    }
+  }
 }

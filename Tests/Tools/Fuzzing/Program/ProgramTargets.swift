@@ -4,6 +4,7 @@ import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
 import ToolBase
+import WebLogin
 
 extension FuzzTarget {
   /// The targets for input that people type, browsers send or other programs have written.
@@ -86,6 +87,67 @@ enum ArgumentsTarget {
       try require(
         code == .success || code == .validationFailure, "\(arguments) ends with \(code)")
       try require(!RootCommand.fullMessage(for: error).isEmpty, "\(arguments) gets no message")
+    }
+  }
+}
+
+/// A request that a browser, or any program on the machine, sends to the port of a login.
+enum CallbackTarget {
+  static func check(_ bytes: [UInt8]) throws {
+    let request: LoopbackRequest
+    do {
+      request = try LoopbackRequest(bytes)
+    } catch {
+      return
+    }
+    try require(bytes.count <= LoopbackRequest.maximumByteCount, "the request is too long")
+    try require(bytes.suffix(4).elementsEqual([13, 10, 13, 10]), "the request has no end")
+    try require(
+      request.method.utf8.allSatisfy { (0x41...0x5A).contains($0) }, "not a method")
+    try require(request.path.hasPrefix("/") && !request.path.contains("?"), "no path")
+    for part in [request.path, request.query, request.host] {
+      try require(
+        part.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }, "a control character")
+    }
+    let fields = Form.decode(request.query)
+    let again = Form.encode(fields.map { (name: $0.key, value: $0.value) })
+    try require(
+      fields.isEmpty || Form.decode(again) == fields, "\(request.query) changes when encoded")
+    try require(
+      again.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "\(again) has characters not valid in a URL"
+    )
+  }
+}
+
+/// A file that another program is said to have written.
+///
+/// It is refused with a position, or its items have valid names and values, which are the same when
+/// it is read again.
+struct ExportTarget: Sendable {
+  let parse: @Sendable (SecretBytes, String) throws(StoreError) -> ReadOnlyItems
+
+  func check(_ bytes: [UInt8]) throws {
+    let (first, again) = (contents(bytes), contents(bytes))
+    switch (first, again) {
+    case (.failure(let error), .failure(let other)):
+      try require("\(error)" == "\(other)", "\(error), and then \(other)")
+      try require(error.store.hasPrefix("file"), "\(error) does not name the file")
+      try require(
+        [StoreError.undecodable, StoreError.invalidName, StoreError.alreadyExists]
+          .contains(error.code), "\(error) has another code")
+    case (.success(let items), .success(let others)):
+      try require(items == others, "the items differ when they are read again")
+      try require(items.count <= bytes.count, "there are more items than bytes")
+    default: throw Finding("the file is read only sometimes")
+    }
+  }
+
+  private func contents(_ bytes: [UInt8]) -> Result<[ItemName: SecretBytes], StoreError> {
+    Result { () throws(StoreError) in
+      let store = try parse(SecretBytes(bytes), "file")
+      var items: [ItemName: SecretBytes] = [:]
+      for name in try store.listing().names { items[name] = try store.value(for: name) }
+      return items
     }
   }
 }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A reason for the program to end with a status other than 0.
 enum Failure: Error {
   /// The arguments are invalid.
@@ -23,5 +25,15 @@ enum Failure: Error {
     case .lost(let identifier): "\(program): \(identifier) is lost"
     case .failed(let what, let reason): "\(program): \(what): \(reason)"
     }
+  }
+}
+
+/// The program's output of failures.
+enum StandardError {
+  /// Prints a text followed by a newline.
+  static func say(_ text: String) {
+    let line = Array("\(text)\n".utf8)
+    // A failure to write to stderr cannot be reported.
+    _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
   }
 }
