@@ -20,6 +20,18 @@ import Testing
     #expect(try await store.names(in: nil).isEmpty)
   }
 
+  @Test func `a refresh reads the item when it is asked for, and once more in its turn`()
+    async throws
+  {
+    let store = OneStepStore()
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    #expect(try await session.validItem().number == 1)
+    #expect(store.readCount == 2)
+    #expect(try await session.validItem(.always).number == 2)
+    #expect(store.readCount == 4)
+  }
+
   @Test func `a refresh does not replace what was stored meanwhile`() async throws {
     let store = OneStepStore()
     let session = try server.session(store)
@@ -33,7 +45,7 @@ import Testing
   }
 
   @Test func `a new item is stored even if the refresh has lost its turn`() async throws {
-    let store = OneStepStore(losing: [1])
+    let store = OneStepStore(.exclusionLost, at: [1])
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
     #expect(try await session.validItem().number == 1)
@@ -43,7 +55,7 @@ import Testing
   }
 
   @Test func `a turn that is always lost ends with that error`() async throws {
-    let session = try server.session(OneStepStore(losing: Set(1...100)))
+    let session = try server.session(OneStepStore(.exclusionLost, at: Set(1...100)))
     try session.didLogIn(server.token(in: .zero))
     await expectFailure(StoreError.Code.exclusionLost) { try await session.validItem() }
     #expect(server.spent == [0])

@@ -1,6 +1,7 @@
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
+import TestStores
 import Testing
 
 /// Refreshes of an item whose store fails.
@@ -8,6 +9,8 @@ import Testing
   /// The fault of one call.
   enum Kind: CaseIterable {
     case failing, locked, madeButNotSaid, notMadeAndNotSaid
+    /// As in a store that is not atomic.
+    case madeAndFailing
 
     var fault: FaultyStore.Fault {
       switch self {
@@ -15,58 +18,60 @@ import Testing
       case .locked: .failing(StoreError.locked)
       case .madeButNotSaid: .outcomeUnknown(isMade: true)
       case .notMadeAndNotSaid: .outcomeUnknown(isMade: false)
+      case .madeAndFailing: .torn(after: 1, StoreError.io)
       }
     }
   }
 
   /// Each of the calls of a refresh fails, one at a time.
-  @Test(arguments: Kind.allCases, [true, false])
-  func `at any call signs no user out and spends no token twice`(
-    kind: Kind, isAtomic: Bool
-  ) async throws {
-    let callCount = try await refresh { _ in }
-    #expect(callCount > 5)
-    for number in 0..<callCount {
-      _ = try await refresh(isAtomic: isAtomic) { $0.inject(kind.fault, after: number) }
-    }
-  }
-
-  @Test func `with a torn change at any call signs no user out and spends no token twice`()
-    async throws
-  {
-    let callCount = try await refresh { _ in }
-    for number in 0..<callCount {
-      for changeCount in 1...2 {
-        _ = try await refresh(isAtomic: false) {
-          $0.inject(.torn(after: changeCount, StoreError.io), into: [.apply], after: number)
-        }
+  @Test(arguments: Kind.allCases)
+  func `at any call signs no user out and spends no token twice`(kind: Kind) async throws {
+    /// Returns the number of calls.
+    func calls(_ spoil: (FaultyStore) -> Void) async throws -> Int {
+      let store = FaultyStore(MemoryStore(), isAtomic: false)
+      var count = 0
+      try await refresh(store) {
+        store.removeCalls()
+        spoil(store)
+      } until: {
+        count = store.calls.count
+        store.removeFaults()
       }
+      return count
     }
+    let count = try await calls { _ in }
+    #expect(count > 5)
+    for number in 0..<count { _ = try await calls { $0.inject(kind.fault, after: number) } }
   }
 
-  /// Refreshes an item until it succeeds, with a store that has faults.
-  ///
-  /// - Returns: The number of calls that the store got.
+  @Test(arguments: [
+    OneStepStore.Fault.exclusionLost, .outcomeUnknown(isMade: true),
+    .outcomeUnknown(isMade: false),
+  ])
+  func `at a change that compares for itself signs no user out and spends no token twice`(
+    fault: OneStepStore.Fault
+  ) async throws {
+    for number in 1...2 { try await refresh(OneStepStore(fault, at: [number])) }
+  }
+
+  /// Refreshes an item until it succeeds, with a store that a test may spoil for that time.
   private func refresh(
-    isAtomic: Bool = true, _ spoil: (FaultyStore) -> Void
-  ) async throws -> Int {
+    _ store: some SecretStore, from spoil: () -> Void = {}, until repair: () -> Void = {}
+  ) async throws {
     let server = TokenServer()
-    let store = FaultyStore(MemoryStore(), isAtomic: isAtomic)
     let session = try server.session(store)
     try session.didLogIn(server.token(in: .zero))
-    store.removeCalls()
-    spoil(store)
+    spoil()
     // A refresh that gives up leaves its state to the next one.
     var item: Token?
     for _ in 0..<5 where item == nil {
       item = try? await session.validItem()
       server.clock.advance(by: .seconds(30))
     }
-    let calls = store.calls
-    store.removeFaults()
+    repair()
     #expect(item?.number == 1)
     // The first token was sent once, and no other token was.
-    #expect(server.spent == [0], "\(calls.map(\.operation))")
+    #expect(server.spent == [0])
     let stored = try await session.item()
     #expect(stored?.number == 1)
     guard case .signedIn = await session.currentState() else {
@@ -75,7 +80,6 @@ import Testing
     _ = try await session.validItem(.always)
     #expect(server.spent == [0, 1])
     #expect(try await store.names(in: nil).count == 1, "something is left")
-    return calls.count
   }
 
   @Test func `when it stores the new item stores it later without another request`() async throws {

@@ -105,6 +105,17 @@ import Testing
     #expect(server.requests.map(\.item.number) == [0, 5])
   }
 
+  @Test func `an expired item that a failure stored is no new item, but is sent next`()
+    async throws
+  {
+    try session.didLogIn(server.token(in: .seconds(3600)))
+    let half = Token(number: 5, expirationDate: clock.now - 1)
+    server.next { _ in .transientFailure(TestError(), storing: half) }
+    _ = passTime(1)
+    #expect(try await session.validItem(.always).number == 6)
+    #expect(server.requests.map(\.item.number) == [0, 5])
+  }
+
   @Test func `a failure that has something to store does not replace another user's item`()
     async throws
   {

@@ -1,4 +1,3 @@
-import Dispatch
 import SessionToolsBase
 import SessionToolsTesting
 import TestStores
@@ -39,9 +38,58 @@ import Testing
       store.refuseNextChange()
       await expectFailure(StoreError.locked) { try await other.validItem() }
     }
-    try session.didLogIn(server.token(in: .zero))
+    try await session.logIn(server.token(in: .zero))
     #expect(try await session.validItem().number == 1)
     #expect(server.spent == [0])
+  }
+
+  /// A new user signs in and refreshes between the sign-out's change and its end.
+  @Test(arguments: [true, false])
+  func `a sign-out keeps what a new user's refresh could not store yet`(blocks: Bool) async throws {
+    let store = InterruptedStore()
+    let session = try server.session(store)
+    let other = try server.session(store)
+    try await session.logIn(server.token(in: .zero))
+    let next = server.token(in: .zero, number: 5)
+    store.interruptNextChange {
+      await #expect(throws: Never.self) { try await other.logIn(next) }
+      store.refuseNextChange()
+      await expectFailure(StoreError.locked) { try await other.validItem() }
+    }
+    if blocks {
+      try await blocking { try session.didLogOut() }
+    } else {
+      try await session.logOut()
+    }
+    #expect(try await session.validItem().number == 6)
+    #expect(server.spent == [5])
+  }
+
+  /// The user is refreshed between the sign-out's beginning and its change.
+  @Test(arguments: [true, false])
+  func `what is not stored yet does not bring back a user who signed out`(
+    anotherSignsIn: Bool
+  ) async throws {
+    let store = InterruptedStore()
+    let session = try server.session(store)
+    let other = try server.session(store)
+    try await session.logIn(server.token(in: .zero))
+    store.interruptNextChange(isMade: false) {
+      store.refuseNextChange()
+      await expectFailure(StoreError.locked) { try await other.validItem() }
+    }
+    try await session.logOut()
+    #expect(server.spent == [0])
+    if anotherSignsIn {
+      // As by another process, of which this one has no session.
+      let next = server.token(in: .zero, number: 5)
+      try await StoreContainer<Token>(store, service: "mail")
+        .asyncStoreItem(next, forIdentifier: "token")
+      #expect(try await session.validItem().number == 6)
+    } else {
+      await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
+      #expect(try await store.names(in: nil).isEmpty)
+    }
   }
 }
 
@@ -63,24 +111,28 @@ private final class CancellableStore: AsyncSecretStore, ForwardingStore {
   }
 }
 
-/// A store in memory, one of whose changes is followed by other work before it returns.
-private final class InterruptedStore: BlockingSecretStore, ForwardingStore {
-  let executor = BlockingExecutor(maximumThreadCount: 1)
+/// A store in memory that does other work during one of its changes.
+private final class InterruptedStore: AsyncSecretStore, ForwardingStore {
   let base = MemoryStore()
-  private let work = Shared<(@Sendable () async -> Void)?>(nil)
+  private let work = Shared<(isMade: Bool, body: @Sendable () async -> Void)?>(nil)
   private let refuses = Shared(false)
 
-  func interruptNextChange(_ body: @escaping @Sendable () async -> Void) {
-    work.update { $0 = body }
+  /// Does other work when the next change has been made, or is about to be made.
+  func interruptNextChange(isMade: Bool = true, _ body: @escaping @Sendable () async -> Void) {
+    work.update { $0 = (isMade, body) }
   }
   func refuseNextChange() { refuses.update { $0 = true } }
 
-  func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
-  func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
+  func asyncValue(for name: ItemName) async throws(StoreError) -> SecretBytes? {
+    try await base.asyncValue(for: name)
+  }
+  func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName] {
+    try await base.asyncNames(in: namespace)
+  }
   func withExclusiveAccess<Result>(
     to name: ItemName, timeout: Duration, _ body: () throws -> Result
   ) throws -> Result {
-    // A sign-in is made under it, and the refresh in between needs it as well.
+    // A change is made under it, and the refresh in between needs it as well.
     try body()
   }
   func withExclusiveAccess<Result>(
@@ -89,20 +141,16 @@ private final class InterruptedStore: BlockingSecretStore, ForwardingStore {
     try await body()
   }
 
-  func apply(_ changes: [StoreChange]) throws(StoreError) {
+  func asyncApply(_ changes: [StoreChange]) async throws(StoreError) {
     guard
       !refuses.update({ refuses in
         defer { refuses = false }
         return refuses
       })
     else { throw StoreError(.locked, store: "test", reason: "it is locked") }
-    base.apply(changes)
-    guard let work = work.update({ $0.take() }) else { return }
-    let isDone = DispatchSemaphore(value: 0)
-    Task.detached {
-      await work()
-      isDone.signal()
-    }
-    isDone.wait()
+    let work = work.update { $0.take() }
+    if work?.isMade != false { try await base.asyncApply(changes) }
+    await work?.body()
+    if work?.isMade == false { try await base.asyncApply(changes) }
   }
 }

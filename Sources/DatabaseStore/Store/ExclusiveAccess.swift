@@ -46,8 +46,8 @@ extension SealedDatabaseStore {
 
   /// Runs a closure with what is read when a lease is taken, and gives the lease back after that.
   ///
-  /// `take` asks for the lease once, and gives it back before it throws; it returns `nil` when
-  /// someone else holds the lease.
+  /// `take` asks for the lease once, and throws only without it; it returns `nil` when someone else
+  /// holds the lease.
   private func withLease<Read: Sendable, Result>(
     on name: ItemName, timeout: Duration,
     taking take: @Sendable @escaping (Lease, ContinuousClock.Instant) throws(StoreError) -> Read?,
@@ -117,42 +117,33 @@ extension SealedDatabaseStore {
 
 extension SealedDatabaseStore: LeasingStore {
   /// Runs a closure while no one else has exclusive access to the name, with an item as the last
-  /// holder of the access left it.
+  /// holder of the access left it, or the error of reading it.
   ///
   /// Takes no round trip more than without the item, unless it was put while this waited.
   ///
-  /// - Throws: As without the item, and as ``asyncValue(for:)``.
-  package func withExclusiveAccess<Result>(
+  /// - Throws: As without the item.
+  package func withExclusiveAccess<Value>(
     to name: ItemName, timeout: Duration, reading item: ItemName,
-    _ body: (SecretBytes?) async throws -> Result
-  ) async throws -> Result {
+    _ body: (Result<SecretBytes?, StoreError>) async throws -> Value
+  ) async throws -> Value {
     try await withLease(on: name, timeout: timeout) { lease, deadline throws(StoreError) in
       try self.take(lease, reading: item, until: deadline)
     } _: { found in
-      try await body(found.value)
+      try await body(found)
     }
-  }
-
-  /// An item that was read when a lease was taken.
-  private struct ReadUnderLease {
-    /// `nil` when there is no such item.
-    let value: SecretBytes?
   }
 
   /// Asks for a lease once, and reads an item; returns `nil` when someone else holds the lease.
   private func take(
     _ lease: Lease, reading item: ItemName, until deadline: ContinuousClock.Instant
-  ) throws(StoreError) -> ReadUnderLease? {
+  ) throws(StoreError) -> Result<SecretBytes?, StoreError>? {
     let address = try keys.use { $0.address(of: item) }
     let known = versions[address]
     guard let answer = try leases.take(lease, reading: address, until: deadline) else { return nil }
-    do throws(StoreError) {
+    return Result { () throws(StoreError) in
       let found = try stored(item, in: answer, at: address, since: known, until: deadline)
       found?.note(under: lease)
-      return ReadUnderLease(value: found?.value)
-    } catch {
-      leases.release(lease, until: leases.releaseDeadline)
-      throw error
+      return found?.value
     }
   }
 

@@ -95,14 +95,14 @@ package enum ItemVersion: Hashable, Sendable {
 /// A store of this package whose exclusive access may end before its closure does.
 package protocol LeasingStore: SecretStore {
   /// Runs a closure while no one else has exclusive access to a name, with an item as it was stored
-  /// when the access was given: the access and the item take one round trip.
+  /// when the access was given, or the error of reading it: the access and the item take one round
+  /// trip.
   ///
-  /// - Throws: As ``SecretStore/withExclusiveAccess(to:timeout:_:)-(_,_,()asyncthrows->Result)``,
-  ///   and as ``SecretStore/asyncValue(for:)``.
-  func withExclusiveAccess<Result>(
+  /// - Throws: As ``SecretStore/withExclusiveAccess(to:timeout:_:)-(_,_,()asyncthrows->Result)``.
+  func withExclusiveAccess<Value>(
     to name: ItemName, timeout: Duration, reading item: ItemName,
-    _ body: (SecretBytes?) async throws -> Result
-  ) async throws -> Result
+    _ body: (Result<SecretBytes?, StoreError>) async throws -> Value
+  ) async throws -> Value
 
   /// Makes sure that the exclusive access around the caller lasts for a while yet.
   ///

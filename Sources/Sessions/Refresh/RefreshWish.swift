@@ -3,7 +3,7 @@ import SecretStores
 enum RefreshWish: Hashable {
   /// An item that does not expire soon, instead of this one.
   case ifNeeded(ItemVersion)
-  /// An item other than this one; any new item, if no item could be read.
+  /// A valid item other than this one; any new item, if no item could be read.
   case otherThan(ItemVersion?)
   /// The effect of a handler of iOS-SessionTools, whatever it is.
   case always
@@ -17,7 +17,9 @@ enum RefreshWish: Hashable {
     case .ifNeeded(let seen):
       // An item issued while this refresh waited suffices, however short it lasts.
       stored.version == seen ? expiry.isDue(stored.item) : !expiry.isValid(stored.item)
-    case .otherThan(let version): version == nil || version == stored.version
+    case .otherThan(let version):
+      // A failure may have stored another item that is not valid, or the new one has expired.
+      version == nil || version == stored.version || !expiry.isValid(stored.item)
     case .always: true
     }
   }

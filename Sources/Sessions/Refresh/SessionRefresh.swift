@@ -252,8 +252,7 @@ struct SessionRefresh<Item: Codable> {
     // That refresh may have been long ago, or the item may have been stored then without
     // confirmation.
     guard let snapshot = try await storage.unattendedSnapshot(),
-      !wish.asksToRefresh(snapshot, expiry),
-      expiry.isValid(snapshot.item)
+      !wish.asksToRefresh(snapshot, expiry)
     else { return .again(after: .zero) }
     return .ended(.isNew(session, stored.user))
   }

@@ -147,9 +147,10 @@ final class SharedSessionState: Sendable {
   /// Forgets the refreshes of the previous user, because another user is signed in, or no user.
   ///
   /// - Parameters:
-  ///   - count: The ``unsavedCount`` before that: a later unsaved item is the new user's.
+  ///   - count: The ``unsavedCount`` before that: a later unsaved item may be a new user's. That of
+  ///     the previous user is never stored, because the item that it replaces is gone.
   ///   - before: The state that had the count.
-  func forgetRefresh(ofFirst count: Int = .max, in before: SharedSessionState? = nil) {
+  func forgetRefresh(ofFirst count: Int, in before: SharedSessionState) {
     state.withLock { state in
       if before !== self || state.unsavedCount <= count { state.unsaved = nil }
       state.limiter.forget()

@@ -204,12 +204,13 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   ///   changes of the item take longer than 10 s, where changes wait. Otherwise the container's
   ///   errors.
   open func deleteItem() throws {
-    // Creates nothing if there is no item; if that is unknown, removes.
-    let isPresent = (try? containsItem()) ?? true
     let shared = try sharedState()
-    guard isPresent else { return shared.forgetRefresh() }
-    try shared.leaving(.loggedOut(nil)) { try storage().remove() }
-    shared.forgetRefresh()
+    let unsavedCount = shared.unsavedCount
+    // Creates nothing if there is no item; if that is unknown, removes.
+    if (try? containsItem()) ?? true {
+      try shared.leaving(.loggedOut(nil)) { try storage().remove() }
+    }
+    shared.forgetRefresh(ofFirst: unsavedCount, in: shared)
   }
 
   /// Removes the item: ``deleteItem()`` without blocking.
@@ -218,11 +219,12 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   ///   changes of the item take longer than 10 s, where changes wait. Otherwise the container's
   ///   errors.
   open func remove() async throws {
-    let isPresent = (try? await containsItem()) ?? true
     let shared = try await sharedState()
-    guard isPresent else { return shared.forgetRefresh() }
-    try await shared.leaving(.loggedOut(nil)) { try await storage().remove() }
-    shared.forgetRefresh()
+    let unsavedCount = shared.unsavedCount
+    if (try? await containsItem()) ?? true {
+      try await shared.leaving(.loggedOut(nil)) { try await storage().remove() }
+    }
+    shared.forgetRefresh(ofFirst: unsavedCount, in: shared)
   }
 
   // MARK: - For subclasses of this package

@@ -20,7 +20,7 @@ import Testing
       to: item.refreshLock, timeout: patience, reading: item
     ) { value in
       await Task.yield()
-      return value.map { String(decoding: $0.copyBytes(), as: UTF8.self) }
+      return try value.get().map { String(decoding: $0.copyBytes(), as: UTF8.self) }
     }
   }
 
@@ -31,7 +31,7 @@ import Testing
     try await logged.store.withExclusiveAccess(
       to: item.refreshLock, timeout: patience, reading: item
     ) { value in
-      #expect(value == SecretBytes(utf8: "old"))
+      #expect(try value.get() == SecretBytes(utf8: "old"))
       let outcome = try await logged.store.asyncApply(
         [.put(SecretBytes(utf8: "new"), for: item)],
         if: .stored(item, isOneOf: [ItemVersion(SecretBytes(utf8: "old"))]))

@@ -42,6 +42,28 @@ import Testing
     }
   }
 
+  /// As in a file store.
+  @Test func `has its item repaired by an old handler when it does not open`() async throws {
+    let made = try await StoreOnServer()
+    let session = UserSession(
+      container: AnySessionContainer(try StoreContainer<Token>(made.store, service: "mail")),
+      storageIdentifier: "token", notificationPoster: nil)
+    session.refreshHandler = { [weak session] completion in
+      do {
+        try session?.updateItem(Token(number: 2))
+        completion(nil)
+      } catch {
+        completion(.unableToRefresh(error: error))
+      }
+    }
+    try session.didLogIn(Token(number: 1))
+    try await made.ask("UPDATE $.item SET value = substring(value FROM 2)")
+    let error = await #expect(throws: StoreError.self) { try await session.item() }
+    #expect(error?.code == .corrupt)
+    try await session.refreshNow()
+    #expect(try await session.item() == Token(number: 2))
+  }
+
   /// Another machine may take the access when it was not renewed, and sends the same token.
   @Test func `asks its handler to end when the exclusive access cannot be renewed`() async throws {
     let made = try await StoreOnServer()

@@ -85,7 +85,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
       return try await leasing.withExclusiveAccess(
         to: name.refreshLock, timeout: timeout, reading: name
       ) { bytes in
-        try await body(Result { try bytes.map(snapshot(of:)) })
+        try await body(Result { try bytes.get().map(snapshot(of:)) })
       }
     }
     return try await store.withExclusiveAccess(to: name.refreshLock, timeout: timeout) {
