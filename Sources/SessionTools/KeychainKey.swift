@@ -48,10 +48,6 @@ final class KeychainKey: KeySource {
     guard let provider, case .passphrase = slots.last else { return }
     try provider.passphrase(for: path).checkCost(of: slots)
   }
-
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    preconditionFailure("only opens existing keychains")
-  }
 }
 
 extension PortalKey {

@@ -20,7 +20,7 @@ public import SessionToolsBase
 ///
 /// Calls block their thread while they wait for the desktop, which may ask a person for the
 /// keyring's password.
-public struct PortalKey: KeySource {
+public struct PortalKey: KeySource, SlotMaker {
   private let secret: PortalSecret
 
   /// Describes the key; asks for nothing yet.

@@ -15,7 +15,7 @@ public import SessionToolsBase
 /// the keyring too, or add a second slot.
 ///
 /// Calls block their thread while they wait for the service, for at most the time in the options.
-public struct SecretServiceKey: KeySource {
+public struct SecretServiceKey: KeySource, SlotMaker {
   /// The scheme that references to such keys start with, and the colon after it.
   private static let prefix = "secret-service:"
 

@@ -44,14 +44,9 @@ struct DatabaseAccess {
     }
   }
 
-  /// Takes or makes the key for a new slot.
-  ///
-  /// - Throws: As `NewKey`.
-  func newKey(
-    _ argument: KeyArgument, _ cost: Passphrase.Cost, _ interaction: InteractionOptions
-  ) throws -> NewKey {
-    let prompt = PassphrasePrompt(path: name, interaction: interaction)
-    return try NewKey(argument, cost: cost, prompt, outside: nil)
+  /// Returns what asks for a passphrase of the store.
+  func prompt(_ interaction: InteractionOptions) -> PassphrasePrompt {
+    PassphrasePrompt(path: name, interaction: interaction)
   }
 
   /// Returns whether the store may open with a key after a change that failed.

@@ -168,13 +168,21 @@ import Testing
     let store = try open()
     store.lock()
     try store.unlock(with: key)
-    let error = #expect(throws: StoreError.self) { try store.addSlot(key) }
-    #expect(error?.code == .invalidKey)
     try stage.run("session-tools lock")
     // It stays open, and cannot be opened again.
     #expect(try store.names(in: nil).isEmpty)
     store.lock()
     #expect(throws: StoreError.self) { try store.unlock(with: key) }
+  }
+
+  @Test func aMigrationNeedsAnotherKeyThanTheAgentsForItsJournal() throws {
+    for name in ["from", "to"] {
+      try stage.makeStore(name)
+      try stage.unlock(name)
+    }
+    let outcome = try stage.run("session-tools migrate --from from --to to")
+    #expect(outcome.complaint.contains("the agent keeps no key for a new slot"))
+    #expect(!FileManager.default.fileExists(atPath: stage.tool["to.migration"]))
   }
 
   // MARK: - The agent's end

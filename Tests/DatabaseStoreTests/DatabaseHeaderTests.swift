@@ -29,7 +29,7 @@ import Testing
     let second = try RawKey(RawKey.random(), label: "second")
     var slots = header.slotList(of: name)
     try slots.add(
-      second.makeSlot(), for: second, wrapping: database.keys.storeKey,
+      second.makeSlot(), from: second, wrapping: database.keys.storeKey,
       random: SystemRandomSource())
     header.slots = slots.records
     header.number += 1

@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `a key source that fails leaves nothing, and creating can be tried again`() throws {
+  @Test func `a slot maker that fails leaves nothing, and creating can be tried again`() throws {
     #expect(
       try code { _ = try SealedFileStore.create(at: scratch.path, key: FailingKey()) }
         == StoreError.keyMissing)
@@ -155,7 +155,7 @@ import Testing
     try scratch.create().put("value", as: "item")
   }
 
-  @Test func `a key source is not asked if the store cannot be created`() throws {
+  @Test func `a slot maker is not asked if the store cannot be created`() throws {
     let source = CountingKey(key: scratch.key)
     #expect(
       try code { _ = try SealedFileStore.create(at: scratch["absent/store"], key: source) }
@@ -167,7 +167,7 @@ import Testing
     #expect(source.questions.value == [])
   }
 
-  @Test func `a key source is asked once to make a store, and never to use it`() throws {
+  @Test func `a slot maker is asked once to make a store, and never to use it`() throws {
     let source = CountingKey(key: scratch.key)
     let store = try SealedFileStore.create(at: scratch.path, key: source)
     try store.put("value", as: "item")
@@ -247,14 +247,10 @@ import Testing
   }
 }
 
-/// A key source without a key.
-private struct FailingKey: KeySource {
+/// A slot maker without a key.
+private struct FailingKey: SlotMaker {
   private var failure: StoreError {
     StoreError(.keyMissing, store: "test", reason: "there is no key")
-  }
-
-  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
-    throw failure
   }
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
@@ -262,8 +258,8 @@ private struct FailingKey: KeySource {
   }
 }
 
-/// A key source that records the calls to it.
-private struct CountingKey: KeySource {
+/// A key that records the calls to it.
+private struct CountingKey: KeySource, SlotMaker {
   let key: RawKey
   let questions = Locked<[String]>([])
 

@@ -38,10 +38,8 @@ import Testing
 }
 
 /// A source of slots that name a credential and do not open with it.
-private struct ForgedSlot: KeySource {
+private struct ForgedSlot: SlotMaker {
   let parameters: KeySlot.Parameters
-
-  func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? { nil }
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     (parameters, try WrappingKey(SecretBytes(utf8: "a key of someone else's, of 32 b")))

@@ -12,25 +12,25 @@ extension SealedDatabaseStore {
   ///
   /// - Parameters:
   ///   - address: The address of the database, as for ``open(_:key:options:)``.
-  ///   - key: The source of the key for the slot.
+  ///   - key: The maker of the slot.
   ///   - options: The options of the open store.
   /// - Returns: The open store.
   /// - Throws: `alreadyExists` when there is a schema of that name, `invalidName` when the schema's
   ///   name is empty or longer than 51 bytes, `outcomeUnknown` when the server did not confirm the
   ///   new store, or as ``open(_:key:options:)``.
   public static func create(
-    at address: String, key: some KeySource, options: Options = Options()
+    at address: String, key: some SlotMaker, options: Options = Options()
   ) throws(StoreError) -> SealedDatabaseStore {
     try create(at: address, key: key, options: options, environment: DatabaseEnvironment())
   }
 
   package static func create(
-    at address: String, key: some KeySource, options: Options = Options(),
+    at address: String, key: some SlotMaker, options: Options = Options(),
     environment: DatabaseEnvironment
   ) throws(StoreError) -> SealedDatabaseStore {
     let location = try DatabaseLocation(address, options)
     try checkName(options.schema)
-    // Before anything is made: the source may ask a person, fail or take long.
+    // Before anything is made: the maker may ask a person, fail or take long.
     let slot = try key.makeSlot()
     let header = try DatabaseHeader.make(for: slot, random: environment.random).row
     let deadline = ContinuousClock.now + options.operationTimeout

@@ -55,22 +55,23 @@ extension SealedDatabaseStore {
   /// ``rotate(progress:)`` does the rest.
   ///
   /// - Parameters:
-  ///   - sources: The keys that still open the store afterwards; each must open a slot, or be a
-  ///     `Recipient` that has one.
+  ///   - sources: The keys that still open the store afterwards; each must open a slot.
+  ///   - recipients: The recipients whose keys still open it; each must have a slot, and gets a new
+  ///     one in its place.
   ///   - progress: Receives the progress of sealing everything again.
   ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
   ///     returns whether to continue. It is called again when the slots were changed meanwhile. Do
   ///     not ask a person here: make a first call that returns `false`, and ask after that.
   /// - Returns: Whether the keys were revoked.
-  /// - Throws: `wrongKey` when a source opens no slot; `invalidKey` when there is no source, or
-  ///   rotations before this one have not been finished; an error of a source; or as
-  ///   ``rotate(progress:)``.
+  /// - Throws: `wrongKey` when a source opens no slot or a recipient has none; `invalidKey` when
+  ///   there is neither, or rotations before this one have not been finished; an error of a source;
+  ///   or as ``rotate(progress:)``.
   @discardableResult
   public func revoke(
-    keeping sources: [any KeySource], progress: Progress? = nil,
+    keeping sources: [any KeySource], recipients: [Recipient] = [], progress: Progress? = nil,
     confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
-    var given = GivenKeys(of: sources)
+    var given = GivenKeys(of: sources, recipients)
     while true {
       // In a locked store this fails before any source is asked for a key. It is not a part of the
       // change, because a source may take long, and may ask a person.

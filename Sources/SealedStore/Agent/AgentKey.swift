@@ -13,7 +13,8 @@ public import SecretStores
 ///
 /// A program that uses it never sees the passphrase, and does not spend the time that deriving the
 /// key takes. It never starts an agent. The key is asked for each time a store is opened or
-/// unlocked; a store that is open stays open when the agent forgets its key.
+/// unlocked; a store that is open stays open when the agent forgets its key. It makes no slots: the
+/// agent keeps only keys of existing ones.
 ///
 /// A call blocks until the agent answers, and throws `timedOut` after 5 s.
 public struct AgentKey: KeySource {
@@ -50,15 +51,6 @@ public struct AgentKey: KeySource {
   public func checkStore(
     _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
   ) {}
-
-  /// Makes no slot: the agent keeps only keys of existing slots.
-  ///
-  /// - Throws: `invalidKey`, always.
-  public func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    throw StoreError(
-      .invalidKey, store: path, reason: "the agent keeps no key for a new slot",
-      remedy: "Give a key file, a passphrase or another key")
-  }
 
   /// Returns the key, if the agent keeps it.
   ///

@@ -72,8 +72,4 @@ private final class KeyRecorder: KeySource {
   ) throws(StoreError) {
     try source.checkStore(fingerprint, named: store, openedBy: slot)
   }
-
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    try source.makeSlot()
-  }
 }

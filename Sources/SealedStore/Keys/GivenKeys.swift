@@ -1,21 +1,16 @@
 package import SecretStores
 
-/// The keys of some sources for the slots of a header, fetched before they are needed.
+/// The keys that a revocation keeps: those of some sources, fetched before they are needed, and
+/// those of some recipients, which it does not have.
 package struct GivenKeys {
-  /// The answer of a source for a slot.
-  private enum Answer {
-    case key(WrappingKey)
-    /// A slot that takes the place of the one that was asked for.
-    case newSlot(KeySlot.Parameters, WrappingKey)
-    case notMine
-  }
-
   private let sources: [any KeySource]
-  /// The answers of each source, in the order of the sources.
-  private var answers: [[KeySlot.Parameters: Answer]]
+  private let recipients: [Recipient]
+  /// What each source has answered for a slot, in the order of the sources.
+  private var answers: [[KeySlot.Parameters: WrappingKey?]]
 
-  package init(of sources: [any KeySource]) {
+  package init(of sources: [any KeySource], _ recipients: [Recipient]) {
     self.sources = sources
+    self.recipients = recipients
     answers = sources.map { _ in [:] }
   }
 
@@ -30,20 +25,12 @@ package struct GivenKeys {
           continue
         }
         do throws(StoreError) {
-          answers[position][parameters] = try Self.answer(of: source, for: parameters)
+          answers[position][parameters] = .some(try source.wrappingKey(for: parameters))
         } catch {
           throw slots.revocationError(error, at: slot)
         }
       }
     }
-  }
-
-  private static func answer(
-    of source: any KeySource, for slot: KeySlot.Parameters
-  ) throws(StoreError) -> Answer {
-    if let key = try source.wrappingKey(for: slot) { return .key(key) }
-    if let (parameters, key) = try source.renewed(slot) { return .newSlot(parameters, key) }
-    return .notMine
   }
 
   /// Returns whether all sources were asked for all slots of a header.
@@ -52,33 +39,44 @@ package struct GivenKeys {
     return answers.allSatisfy { answers in slots.allSatisfy { answers[$0] != nil } }
   }
 
-  /// Returns the slots that the keys open or that were renewed, by number, with a new store key in
-  /// them.
+  /// Returns the slots that the keys open, and new ones in the place of those of the recipients, by
+  /// number, with a new store key in them.
   ///
-  /// - Throws: `wrongKey` when a source opens or renews no slot, `invalidKey` when there is no
-  ///   source, `corrupt` when a slot is for a key but does not open with it.
+  /// - Throws: `wrongKey` when a source opens no slot or a recipient has none, `invalidKey` when
+  ///   there is neither, `corrupt` when a slot is for a key but does not open with it.
   package func rewrap(
     _ storeKey: KeyBytes, in slots: SlotList, random: any RandomSource
   ) throws(StoreError) -> [Int: SlotRecord] {
     var kept: [Int: SlotRecord] = [:]
-    for answers in answers {
+    func keep(
+      _ rewrapped: (SlotRecord, KeySlot.Parameters) throws(StoreError) -> SlotRecord?
+    ) throws(StoreError) {
       var keepsAny = false
       for (position, slot) in slots.records.enumerated() {
-        guard let parameters = slot.parameters, let answer = answers[parameters] else { continue }
-        switch answer {
-        case .key(let key):
-          guard try slots.opens(slot, with: key) else { continue }
-          kept[position + 1] = slots.rewrapped(slot, storeKey, with: key, random: random)
-        case .newSlot(let parameters, let key):
-          kept[position + 1] = try slots.wrap(storeKey, in: (parameters, key), random)
-        case .notMine: continue
+        guard let parameters = slot.parameters, let new = try rewrapped(slot, parameters) else {
+          continue
         }
+        kept[position + 1] = new
         keepsAny = true
       }
       guard keepsAny else {
         throw slots.error(
           .wrongKey, "a key that should be kept does not open the store",
           remedy: "Give the keys of the slots to keep; nothing was changed")
+      }
+    }
+    for answers in answers {
+      try keep { slot, parameters throws(StoreError) in
+        guard let key = answers[parameters] ?? nil, try slots.opens(slot, with: key) else {
+          return nil
+        }
+        return slots.rewrapped(slot, storeKey, with: key, random: random)
+      }
+    }
+    for recipient in recipients {
+      try keep { _, parameters throws(StoreError) in
+        guard let new = try recipient.renewed(parameters) else { return nil }
+        return try slots.wrap(storeKey, in: new, random)
       }
     }
     guard !kept.isEmpty else {

@@ -3,7 +3,7 @@ public import SecretStores
 /// A file of exactly 32 bytes, with mode 0600 and owned by the user.
 ///
 /// Keep it apart from the store: anyone who has both can open the store.
-public struct KeyFile: KeySource {
+public struct KeyFile: KeySource, SlotMaker {
   /// The path of the file.
   public let path: String
   private let isMadeIfAbsent: Bool

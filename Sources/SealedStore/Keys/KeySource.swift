@@ -1,14 +1,17 @@
 public import SecretStores
 
-/// Something that can open a key slot: a key file, a passphrase, a service that keeps keys.
+/// Something that opens a key slot: a key file, a passphrase, a service that keeps keys.
+///
+/// Opening or unlocking a store needs one, and so does a revocation, for each key that it keeps. A
+/// new store or slot needs a ``SlotMaker`` instead. Most keys are both.
 ///
 /// Conform a type of your own to keep a store's key wherever you like: give a
-/// ``KeySlot/Parameters/namedKey(reference:)`` slot its 32 bytes.
+/// ``KeySlot/Parameters/namedKey(reference:)`` slot its 32 bytes, and let the type make such slots
+/// as well.
 ///
-/// A store asks its source when it is opened or unlocked, when it adds a slot for the source, and
-/// in a revocation that keeps the source's slot; never in reads and changes of items. A source may
-/// block and may ask a person: the store never holds the writer's lock meanwhile, so other
-/// processes continue.
+/// A store asks its source when it is opened or unlocked, and in a revocation that keeps the
+/// source's slot; never in reads and changes of items. A source may block and may ask a person: the
+/// store never holds the writer's lock meanwhile, so other processes continue.
 ///
 /// A source whose guesses are counted, such as a token with a PIN, throws `wrongKey` after a wrong
 /// guess: no other slot of the same kind is tried, so that opening a store once costs one guess. It
@@ -30,10 +33,11 @@ public protocol KeySource: Sendable {
   /// Checks that this source is willing to make the keys for all of these slots in one opening.
   ///
   /// The store calls this before it asks for each key, with that slot and those asked for before
-  /// it, because the slots of a forged header cost as much as they may; and before it adds a slot,
-  /// with all slots, because a store with too many of them would not open. Sources whose keys cost
-  /// nothing need no check of their own; a source made of others forwards the call to them. This
-  /// must not block: it may be called while other processes wait.
+  /// it, because the slots of a forged header cost as much as they may; and before it adds a slot
+  /// that this source made as a ``SlotMaker``, with all slots, because a store with too many of
+  /// them would not open. Sources whose keys cost nothing need no check of their own; a source made
+  /// of others forwards the call to them. This must not block: it may be called while other
+  /// processes wait.
   ///
   /// - Throws: `invalidKey` when the slots cost more than is allowed.
   func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError)
@@ -54,24 +58,6 @@ public protocol KeySource: Sendable {
   func checkStore(
     _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
   ) throws(StoreError)
-
-  /// Returns the parameters of a new slot for this source, and the key it is wrapped with.
-  ///
-  /// - Throws: As ``wrappingKey(for:)``.
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey)
-
-  /// Returns a new slot in the place of an existing one, and the key it is wrapped with, if this
-  /// source makes slots for a key that it does not have, and the existing slot is for that key;
-  /// otherwise `nil`.
-  ///
-  /// A revocation that keeps the source asks this for the slots for which ``wrappingKey(for:)``
-  /// returned `nil`, and puts the new slot in the place of the old one. It shows nothing about the
-  /// key of the old slot.
-  ///
-  /// - Throws: As ``makeSlot()``.
-  func renewed(
-    _ slot: KeySlot.Parameters
-  ) throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey)?
 }
 
 extension KeySource {
@@ -85,11 +71,6 @@ extension KeySource {
     guard RecipientSlot(slot) != nil else { return }
     try fingerprint.check(against: nil, of: store)
   }
-
-  /// Renews no slot.
-  public func renewed(
-    _ slot: KeySlot.Parameters
-  ) -> (parameters: KeySlot.Parameters, key: WrappingKey)? { nil }
 }
 
 /// A key of 32 bytes that wraps a store's key; kept in guarded memory and wiped with it.

@@ -13,6 +13,4 @@ package struct NewSlotKey: KeySource {
   package func checkStore(
     _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
   ) {}
-
-  package func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) { slot }
 }

@@ -6,7 +6,7 @@ public import SecretStores
 /// Its UTF-8 is used in Unicode's composed form (NFC), so that "é" opens the store however the
 /// keyboard encodes it. To compose it, a passphrase that is not plain ASCII passes once through a
 /// `String`, whose memory is not wiped.
-public struct Passphrase: KeySource {
+public struct Passphrase: KeySource, SlotMaker {
   /// The cost of a new slot, which each guess at its passphrase takes.
   public enum Cost: Hashable, Sendable {
     /// As many passes over 256 MiB as take about a second on this machine, but 3 to 10.

@@ -1,7 +1,7 @@
 public import SecretStores
 
 /// A key of 32 bytes that the program supplies.
-public struct RawKey: KeySource {
+public struct RawKey: KeySource, SlotMaker {
   private let key: WrappingKey
   private let label: String
 

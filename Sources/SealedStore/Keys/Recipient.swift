@@ -12,7 +12,7 @@ public import SecretStores
 /// public key and the label to anyone who can read the store's files.
 ///
 /// A slot does not resist a quantum computer of the future that has a copy of the store's header.
-public struct Recipient: KeySource {
+public struct Recipient: SlotMaker {
   private static let texts = CheckedText(
     prefix: "st-recipient-", byteCount: SealedBox.publicKeyByteCount)
 
@@ -71,11 +71,6 @@ public struct Recipient: KeySource {
     StoreError(.invalidKey, store: "recipient", reason: reason, remedy: remedy)
   }
 
-  /// Opens no slot.
-  ///
-  /// - Returns: `nil`, always.
-  public func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? { nil }
-
   /// Returns a slot with a new random key, sealed for the recipient.
   ///
   /// - Throws: `unavailable` when the system gives no memory.
@@ -88,12 +83,13 @@ public struct Recipient: KeySource {
     return (slot.parameters, key)
   }
 
-  /// Returns a new slot in the place of one for the same public key, with the label of that one.
+  /// Returns a new slot in the place of one for the same public key, with the label of that one;
+  /// `nil` for other slots.
   ///
   /// This shows nothing about the key that is sealed in the old slot.
   ///
   /// - Throws: As ``makeSlot()``.
-  public func renewed(
+  func renewed(
     _ slot: KeySlot.Parameters
   ) throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey)? {
     guard let old = RecipientSlot(slot), old.publicKey == publicKey else { return nil }

@@ -17,7 +17,7 @@ public import SecretStores
 ///
 /// Anyone who knows the public key, which is in the header of the store, can make another store
 /// that this key opens. So it opens only the store with the fingerprint that is expected.
-public struct RecipientKey: KeySource {
+public struct RecipientKey: KeySource, SlotMaker {
   /// The path of the file.
   public let path: String
   /// The fingerprint of the store that it opens; without one it opens none, and makes slots.

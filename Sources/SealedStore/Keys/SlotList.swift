@@ -53,9 +53,9 @@ package struct SlotList {
   /// Adds a slot with the store key in it.
   ///
   /// - Throws: `invalidKey` when there are 16 slots already, or the passphrase slots would cost
-  ///   more than the source allows; `invalidName` when a label or reference is too long.
+  ///   more than the maker allows as a source; `invalidName` when a label or reference is too long.
   package mutating func add(
-    _ slot: (parameters: KeySlot.Parameters, key: WrappingKey), for source: some KeySource,
+    _ slot: (parameters: KeySlot.Parameters, key: WrappingKey), from maker: some SlotMaker,
     wrapping storeKey: KeyBytes, random: any RandomSource
   ) throws(StoreError) {
     guard records.count < KeySlot.maximumCount else {
@@ -64,7 +64,7 @@ package struct SlotList {
         reason: "the store has \(KeySlot.maximumCount) key slots already",
         remedy: "Remove one first, with \(command("remove"))")
     }
-    try checkCost(of: slot.parameters, beside: records, for: source)
+    try checkCost(of: slot.parameters, beside: records, from: maker)
     records.append(try wrap(storeKey, in: slot, random))
   }
 
@@ -73,12 +73,12 @@ package struct SlotList {
   /// - Throws: `invalidKey` when there is no such slot, or as `add`.
   package mutating func change(
     _ number: Int, to slot: (parameters: KeySlot.Parameters, key: WrappingKey),
-    for source: some KeySource, wrapping storeKey: KeyBytes, random: any RandomSource
+    from maker: some SlotMaker, wrapping storeKey: KeyBytes, random: any RandomSource
   ) throws(StoreError) {
     try check(number)
     var others = records
     others.remove(at: number - 1)
-    try checkCost(of: slot.parameters, beside: others, for: source)
+    try checkCost(of: slot.parameters, beside: others, from: maker)
     records[number - 1] = try wrap(storeKey, in: slot, random)
   }
 
@@ -111,8 +111,10 @@ package struct SlotList {
 
   /// Refuses a slot that would not be tried after all the others.
   private func checkCost(
-    of slot: KeySlot.Parameters, beside others: [SlotRecord], for source: some KeySource
+    of slot: KeySlot.Parameters, beside others: [SlotRecord], from maker: some SlotMaker
   ) throws(StoreError) {
+    // What only makes slots opens none, so none costs it anything.
+    guard let source = maker as? any KeySource else { return }
     let tried = others.compactMap(\.parameters).filter { other in
       // A slot that is refused by itself is not tried, and costs nothing.
       (try? source.checkCost(of: [other])) != nil

@@ -3,7 +3,7 @@ public import SecretStores
 
 /// A credential of exactly 32 bytes that systemd hands to a service
 /// (`LoadCredentialEncrypted=NAME`), found in `$CREDENTIALS_DIRECTORY`.
-public struct SystemdCredential: KeySource {
+public struct SystemdCredential: KeySource, SlotMaker {
   /// The credential's name.
   public let name: String
   private let directory: String?

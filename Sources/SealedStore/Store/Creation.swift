@@ -4,24 +4,24 @@ extension SealedFileStore {
   /// Makes a new, empty store with one key slot, durable when this returns.
   ///
   /// The directory is made with mode 0700 when it is absent; its parent must exist. Blocks for some
-  /// syncs, and for as long as the source takes: a new ``Passphrase`` takes a second or more.
+  /// syncs, and for as long as the maker takes: a new ``Passphrase`` takes a second or more.
   ///
   /// - Parameters:
   ///   - path: The store's directory: absent, or an empty one of mode 0700.
-  ///   - key: The source of the key for the slot.
+  ///   - key: The maker of the slot.
   ///   - options: The options of the open store.
   /// - Returns: The open store.
   /// - Throws: `alreadyExists` when there is a store or anything else, `unavailable` when the
   ///   parent is missing, `unsafePermissions`, `accessDenied`, `noSpace`, `io`, or an error of the
-  ///   key source.
+  ///   maker.
   public static func create(
-    at path: String, key: some KeySource, options: Options = Options()
+    at path: String, key: some SlotMaker, options: Options = Options()
   ) throws(StoreError) -> SealedFileStore {
     try create(at: path, key: key, options: options, environment: StoreEnvironment())
   }
 
   package static func create(
-    at path: String, key: some KeySource, options: Options = Options(),
+    at path: String, key: some SlotMaker, options: Options = Options(),
     environment: StoreEnvironment
   ) throws(StoreError) -> SealedFileStore {
     try create(
@@ -30,11 +30,11 @@ extension SealedFileStore {
   }
 
   static func create(
-    at path: String, key: some KeySource, options: Options, environment: StoreEnvironment,
+    at path: String, key: some SlotMaker, options: Options, environment: StoreEnvironment,
     identifier: StoreIdentifier
   ) throws(StoreError) -> SealedFileStore {
     let path = path.withoutTrailingSlashes
-    // The key is made first: its source may ask a person, fail or take long, and nothing was
+    // The key is made first: its maker may ask a person, fail or take long, and nothing was
     // written yet.
     try checkVacancy(of: path, environment: environment)
     let slot = try key.makeSlot()

@@ -74,16 +74,16 @@ extension SealedFileStore {
   ///
   /// Only the header is rewritten, whatever the store's size.
   ///
-  /// - Parameter key: The source of the key for the new slot.
+  /// - Parameter key: The maker of the new slot.
   /// - Returns: The new slot.
   /// - Throws: `invalidKey` when there are 16 slots already or the passphrase slots would cost more
   ///   than ``Passphrase/Limits`` allow, `locked`, `timedOut`, `corrupt`,
-  ///   `noSpace`, `outcomeUnknown`, `accessDenied`, `io`, or an error of the key source.
+  ///   `noSpace`, `outcomeUnknown`, `accessDenied`, `io`, or an error of the maker.
   @discardableResult
-  public func addSlot(_ key: some KeySource) throws(StoreError) -> KeySlot {
+  public func addSlot(_ key: some SlotMaker) throws(StoreError) -> KeySlot {
     let slot = try key.makeSlot()
     let slots = try changeSlots { slots, storeKey throws(StoreError) in
-      try slots.add(slot, for: key, wrapping: storeKey, random: environment.random)
+      try slots.add(slot, from: key, wrapping: storeKey, random: environment.random)
     }
     return slots[slots.count - 1]
   }
@@ -94,15 +94,15 @@ extension SealedFileStore {
   /// changed its slots last, whatever other processes have changed since.
   ///
   /// The old key, with an old copy of the header, still opens the store: to shut it out, use
-  /// ``revoke(keeping:progress:confirm:)``.
+  /// ``revoke(keeping:recipients:progress:confirm:)``.
   ///
   /// - Throws: `invalidKey` when there is no such slot any more, or as ``addSlot(_:)``.
-  public func changeSlot(_ number: Int, to key: some KeySource) throws(StoreError) {
+  public func changeSlot(_ number: Int, to key: some SlotMaker) throws(StoreError) {
     let listed = listedSlots.withLock(\.self)
     let slot = try key.makeSlot()
     try changeSlots { slots, storeKey throws(StoreError) in
       try slots.change(
-        slots.number(of: number, in: listed), to: slot, for: key, wrapping: storeKey,
+        slots.number(of: number, in: listed), to: slot, from: key, wrapping: storeKey,
         random: environment.random)
     }
   }
@@ -113,7 +113,7 @@ extension SealedFileStore {
   /// changed its slots last, whatever other processes have changed since.
   ///
   /// The key, with an old copy of the header, still opens the store: to shut it out, use
-  /// ``revoke(keeping:progress:confirm:)``.
+  /// ``revoke(keeping:recipients:progress:confirm:)``.
   ///
   /// - Throws: `invalidKey` when there is no such slot any more or it is the last one, or as
   ///   ``addSlot(_:)``.

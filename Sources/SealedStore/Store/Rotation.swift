@@ -35,22 +35,23 @@ extension SealedFileStore {
   /// opened it. Blocks the thread as ``compact(progress:)`` does.
   ///
   /// - Parameters:
-  ///   - sources: The keys that still open the store afterwards; each must open a slot, or be a
-  ///     ``Recipient`` that has one.
+  ///   - sources: The keys that still open the store afterwards; each must open a slot.
+  ///   - recipients: The recipients whose keys still open it; each must have a slot, and gets a new
+  ///     one in its place.
   ///   - progress: Receives the progress of sealing everything again.
   ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
   ///     returns whether to continue. Other processes that write wait meanwhile, so do not ask a
   ///     person here: make a first call that returns `false`, and ask after that. Do not call the
   ///     store from it.
   /// - Returns: Whether the keys were revoked.
-  /// - Throws: `wrongKey` when a source opens no slot, `invalidKey` when there is no source, an
-  ///   error of a source, or as ``compact(progress:)``.
+  /// - Throws: `wrongKey` when a source opens no slot or a recipient has none, `invalidKey` when
+  ///   there is neither, an error of a source, or as ``compact(progress:)``.
   @discardableResult
   public func revoke(
-    keeping sources: [any KeySource], progress: Progress? = nil,
+    keeping sources: [any KeySource], recipients: [Recipient] = [], progress: Progress? = nil,
     confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool {
-    var given = GivenKeys(of: sources)
+    var given = GivenKeys(of: sources, recipients)
     // In a locked store or a forked child this fails before any source is asked for a key.
     var header = try withState { $0.header }
     while true {

@@ -22,7 +22,7 @@ public import SecretStores
 ///
 /// Its calls block until the person has acted, on the calling thread; call them on a thread that
 /// may be blocked, not on one of Swift's pool. The store holds no lock meanwhile.
-public struct SecurityKey: KeySource {
+public struct SecurityKey: KeySource, SlotMaker {
   /// What a new slot needs in addition to the key and a touch.
   public enum Verification: Hashable, Sendable {
     /// The key's PIN or, if it has a reader of its own, a fingerprint.

@@ -17,12 +17,11 @@ package enum KeyArgument {
   case securityKey(SecurityKey.Verification, label: String)
   /// A recipient's secret key, and the fingerprint of the store that it is to open.
   case recipientKey(String, expecting: StoreFingerprint?)
-  case recipient(Recipient)
 
   package var isPassphrase: Bool {
     switch self {
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
-    case .keyFile, .credential, .secretService, .securityKey, .recipientKey, .recipient: false
+    case .keyFile, .credential, .secretService, .securityKey, .recipientKey: false
     }
   }
 
@@ -81,8 +80,6 @@ package enum KeyArgument {
     case .recipientKey(let path, let expected):
       let key = KnownStoreKey(RecipientKey(path), expecting: expected, prompt)
       return ChosenKey(key, name: "the recipient's key \(path)", place: path)
-    case .recipient(let recipient):
-      return ChosenKey(recipient, name: "the recipient \(recipient.text)", place: nil)
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let passphrase = try Passphrase(utf8: try readPassphrase { try prompt.ask() })
       return ChosenKey(passphrase, name: "the passphrase", place: nil)

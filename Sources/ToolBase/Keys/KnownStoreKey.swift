@@ -5,7 +5,7 @@ package import SessionToolsBase
 ///
 /// At a terminal, it opens another one once a person has accepted it. What was given or accepted is
 /// known afterwards.
-package struct KnownStoreKey: KeySource {
+package struct KnownStoreKey: KeySource, SlotMaker {
   private let key: RecipientKey
   private let expected: StoreFingerprint?
   /// The store that the fingerprint is given for; a migration's journal is another one.

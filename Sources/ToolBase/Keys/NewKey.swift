@@ -5,7 +5,7 @@ import SessionToolsBase
 
 /// A key for a new slot, either existing or made for it.
 package struct NewKey {
-  package let source: any KeySource
+  package let maker: any SlotMaker
   /// The file the key is in, if it is in one.
   package let place: String?
   /// The length below which a passphrase is remarked on.
@@ -14,6 +14,13 @@ package struct NewKey {
   /// Whether the file was made here.
   package let isMade: Bool
 
+  /// Takes the public key of a recipient.
+  init(_ recipient: Recipient) {
+    maker = recipient
+    place = nil
+    isMade = false
+  }
+
   /// Takes or makes the key that an argument names.
   ///
   /// - Parameters:
@@ -21,7 +28,7 @@ package struct NewKey {
   ///   - cost: The cost of guessing a passphrase.
   ///   - prompt: Asks for a passphrase.
   ///   - directory: The store's own directory, if it is in one.
-  /// - Throws: As the key sources, and a usage failure for a key file inside the store.
+  /// - Throws: As the makers, and a usage failure for a key file inside the store.
   package init(
     _ argument: KeyArgument, cost: Passphrase.Cost, _ prompt: PassphrasePrompt,
     outside directory: String?
@@ -34,24 +41,22 @@ package struct NewKey {
           .usage, "\(path) is in the store's own directory, where a key protects nothing")
       }
       isMade = !Files.exists(path)
-      source = isMade ? try KeyFile.create(at: path) : KeyFile(path)
+      maker = isMade ? try KeyFile.create(at: path) : KeyFile(path)
       place = path
     case .credential(let name):
-      source = SystemdCredential(name)
+      maker = SystemdCredential(name)
       place = nil
     case .secretService(let key):
       try SharedLibrary.secret.check()
-      source = key.makingIfAbsent
+      maker = key.makingIfAbsent
       place = nil
-    case .securityKey:
-      source = try argument.choose(prompt).source
+    case .securityKey(let verification, let label):
+      try SharedLibrary.fido2.check()
+      maker = PluggedInKey(prompt, verification: verification, label: label)
       place = nil
     case .recipientKey(let path, _):
-      source = RecipientKey(path)
+      maker = RecipientKey(path)
       place = path
-    case .recipient(let recipient):
-      source = recipient
-      place = nil
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt:
       let bytes = try argument.readPassphrase { try prompt.askForNew() }
       if 1..<Self.fewestCharacters ~= bytes.characterCount {
@@ -59,7 +64,7 @@ package struct NewKey {
           "the passphrase has fewer than \(Self.fewestCharacters) characters: "
             + "anyone with a copy of \(prompt.path) can find it by trying")
       }
-      source = try Passphrase(utf8: bytes, cost: cost)
+      maker = try Passphrase(utf8: bytes, cost: cost)
       place = nil
     }
     self.isMade = isMade

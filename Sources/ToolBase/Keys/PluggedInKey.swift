@@ -5,7 +5,7 @@ import Synchronization
 
 /// The security key that is plugged in, for one command: a person touches it once for each slot,
 /// however often the command needs the slot's key.
-package final class PluggedInKey: KeySource {
+package final class PluggedInKey: KeySource, SlotMaker {
   private let key: SecurityKey
   private let question: PINQuestion
   /// The keys that it has made.

@@ -11,8 +11,8 @@ package protocol SlottedStore {
   func fingerprint() throws(StoreError) -> StoreFingerprint
 
   func revoke(
-    keeping sources: [any KeySource], progress: SealedFileStore.Progress?,
-    confirm: (SealedFileStore.RevocationPlan) -> Bool
+    keeping sources: [any KeySource], recipients: [Recipient],
+    progress: SealedFileStore.Progress?, confirm: (SealedFileStore.RevocationPlan) -> Bool
   ) throws(StoreError) -> Bool
 }
 
@@ -25,10 +25,10 @@ extension SlottedStore {
   ///
   /// - Throws: As revoking.
   package func revocationPlan(
-    keeping sources: [any KeySource]
+    keeping sources: [any KeySource], recipients: [Recipient] = []
   ) throws(StoreError) -> SealedFileStore.RevocationPlan {
     var found: SealedFileStore.RevocationPlan?
-    _ = try revoke(keeping: sources, progress: nil) { plan in
+    _ = try revoke(keeping: sources, recipients: recipients, progress: nil) { plan in
       found = plan
       return false
     }
@@ -40,18 +40,24 @@ extension SlottedStore {
   /// no one out.
   ///
   /// - Parameters:
-  ///   - key: The key.
+  ///   - key: The maker of the new slot.
   ///   - argument: The store, as the command line named it.
   ///   - changed: The number of the slot that gets the key, if it is not a new one.
   /// - Throws: `alreadyExists`, before anything is written.
   package func refuse(
-    _ key: any KeySource, argument: String, changing changed: Int? = nil
+    _ key: any SlotMaker, argument: String, changing changed: Int? = nil
   ) throws(StoreError) {
     let opened: KeySlot?
     do throws(StoreError) {
       opened =
-        try key is PluggedInKey
-        ? PluggedInKey.slot(among: keySlots()) : revocationPlan(keeping: [key]).kept.first
+        if key is PluggedInKey {
+          try PluggedInKey.slot(among: keySlots())
+        } else {
+          try revocationPlan(
+            keeping: [key as? any KeySource].compactMap(\.self),
+            recipients: [key as? Recipient].compactMap(\.self)
+          ).kept.first
+        }
     } catch {
       // It opens no slot, or cannot be read, which adding it reports.
       return

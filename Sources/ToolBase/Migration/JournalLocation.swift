@@ -80,7 +80,12 @@ package struct JournalLocation {
     if try SealedFileStore.exists(at: path) { return (try open(), false) }
     try FileManager.default.createDirectory(
       atPath: path.parentPath, withIntermediateDirectories: true)
-    let journal = try SealedFileStore.create(at: path, key: key, options: options)
+    guard let maker = key as? any SlotMaker else {
+      throw StoreError(
+        .invalidKey, store: path, reason: "the agent keeps no key for a new slot",
+        remedy: "Give a key file, a passphrase or another key")
+    }
+    let journal = try SealedFileStore.create(at: path, key: maker, options: options)
     KnownStores.remember(try journal.fingerprint(), of: journal)
     return (journal, true)
   }

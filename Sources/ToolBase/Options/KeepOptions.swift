@@ -46,14 +46,15 @@ package struct KeepOptions: ParsableArguments {
       valueName: "st-recipient-…"), transform: KeyArgument.publicKey)
   var keepRecipient: [Recipient] = []
 
-  /// All keys that were given.
+  var isEmpty: Bool { arguments.isEmpty && keepRecipient.isEmpty }
+
+  /// All keys that were given, apart from the recipients.
   package var arguments: [KeyArgument] {
     keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
       + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
       + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
       + keepServiceKey.map(KeyArgument.secretService)
       + (keepSecurityKey ? [.securityKey(.required, label: "")] : [])
-      + keepRecipient.map(KeyArgument.recipient)
   }
 
   package init() {}

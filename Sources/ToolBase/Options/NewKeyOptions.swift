@@ -70,15 +70,16 @@ package struct NewKeyOptions: ParsableArguments {
       newServiceKey.map(KeyArgument.secretService),
       newSecurityKey
         ? .securityKey(touchOnly ? .touchOnly : .required, label: label ?? "") : nil,
-      newRecipient.map(KeyArgument.recipient),
     ].compactMap(\.self)
   }
 
-  /// The key that was given; otherwise a passphrase that is asked for.
-  package var argument: KeyArgument { arguments.first ?? .passphrasePrompt }
+  private var keyArgument: KeyArgument { arguments.first ?? .passphrasePrompt }
+
+  /// The key that was given; otherwise a passphrase that is asked for, or `nil` for a recipient.
+  package var argument: KeyArgument? { newRecipient == nil ? keyArgument : nil }
 
   package func validate() throws {
-    guard arguments.count <= 1 else {
+    guard arguments.count <= (newRecipient == nil ? 1 : 0) else {
       throw ValidationError("Give one new key or passphrase, not several.")
     }
     guard newSecurityKey || !touchOnly else {
@@ -86,7 +87,7 @@ package struct NewKeyOptions: ParsableArguments {
     }
     guard label != nil else { return }
     switch argument {
-    case .keyFile, .credential, .securityKey, .recipient: break
+    case .keyFile, .credential, .securityKey, nil: break
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt, .secretService, .recipientKey:
       throw ValidationError(
         "A store keeps a label with a key file, credential, security key or recipient; give no "
@@ -95,13 +96,23 @@ package struct NewKeyOptions: ParsableArguments {
     guard label != "" else { throw ValidationError("The label is empty.") }
   }
 
-  /// Returns a source whose slot gets the label, if one was given.
+  /// Takes or makes the key.
+  ///
+  /// - Throws: As `NewKey`.
+  package func key(
+    cost: Passphrase.Cost, _ prompt: PassphrasePrompt, outside directory: String?
+  ) throws -> NewKey {
+    if let newRecipient { return NewKey(newRecipient) }
+    return try NewKey(keyArgument, cost: cost, prompt, outside: directory)
+  }
+
+  /// Returns a maker whose slot gets the label, if one was given.
   ///
   /// - Throws: `invalidName` if the label is too long for a recipient.
-  package func labeled(_ source: any KeySource) throws(StoreError) -> any KeySource {
-    guard let label else { return source }
-    if let recipient = source as? Recipient { return try recipient.labeled(label) }
-    return LabeledKey(key: source, label: label)
+  package func labeled(_ maker: any SlotMaker) throws(StoreError) -> any SlotMaker {
+    guard let label, !newSecurityKey else { return maker }
+    if let recipient = maker as? Recipient { return try recipient.labeled(label) }
+    return LabeledKey(key: maker, label: label)
   }
 
   package init() {}

@@ -17,10 +17,10 @@ package struct RevocationOptions: ParsableArguments {
   package init() {}
 
   package func validate() throws {
-    guard revoke || (keep.arguments.isEmpty && !dropOpeningKey && !yes) else {
+    guard revoke || (keep.isEmpty && !dropOpeningKey && !yes) else {
       throw ValidationError("The --keep options, --drop-opening-key and --yes are for --revoke.")
     }
-    guard !dropOpeningKey || !keep.arguments.isEmpty else {
+    guard !dropOpeningKey || !keep.isEmpty else {
       throw ValidationError("With --drop-opening-key, name at least one key to keep.")
     }
   }
@@ -45,7 +45,7 @@ package struct RevocationOptions: ParsableArguments {
       }
     }
     // Asked between planning and revoking, because both hold the lock that others wait for.
-    let plan = try store.revocationPlan(keeping: sources)
+    let plan = try store.revocationPlan(keeping: sources, recipients: keep.keepRecipient)
     say(plan)
     // No one loses access, so there is nothing to confirm.
     guard !plan.dropped.isEmpty else { return try revoke(store, keeping: sources) { $0 == plan } }
@@ -66,7 +66,8 @@ package struct RevocationOptions: ParsableArguments {
     let isDone: Bool
     do {
       isDone = try ProgressLine.during("sealing") { progress in
-        try store.revoke(keeping: sources, progress: progress, confirm: confirm)
+        try store.revoke(
+          keeping: sources, recipients: keep.keepRecipient, progress: progress, confirm: confirm)
       }
     } catch {
       // It may have been interrupted after the keys were revoked.

@@ -52,9 +52,10 @@ struct InitCommand: ParsableCommand {
         remedy: "Use the store in it, or choose another name with --schema")
     }
     guard let named else { preconditionFailure("validate() has refused a command without a key") }
-    let key = try access.newKey(named, cost.cost, database.interaction)
+    let key = try NewKey(
+      named, cost: cost.cost, access.prompt(database.interaction), outside: nil)
     let store = try key.using(on: name, mayOpen: access.mayOpen) {
-      try create(access, with: key.source)
+      try create(access, with: key.maker)
     }
     if let recipient = recipient.newRecipient { try store.addSlot(recipient) }
     try KnownStores.announce(store)
@@ -65,7 +66,7 @@ struct InitCommand: ParsableCommand {
   }
 
   private func create(
-    _ access: DatabaseAccess, with key: some KeySource
+    _ access: DatabaseAccess, with key: some SlotMaker
   ) throws(StoreError) -> SealedDatabaseStore {
     try SealedDatabaseStore.create(at: access.address, key: key, options: access.options)
   }

@@ -82,10 +82,11 @@ struct SlotsCommand: ParsableCommand {
     func run() throws {
       let access = try database.connect()
       let store = try access.open(key.argument, database.interaction).store
-      let new = try access.newKey(newKey.argument, cost.cost, database.interaction)
-      if !new.isMade { try store.refuse(new.source, argument: database.address) }
+      let new = try newKey.key(
+        cost: cost.cost, access.prompt(database.interaction), outside: nil)
+      if !new.isMade { try store.refuse(new.maker, argument: database.address) }
       let slot = try new.using(on: access.name, mayOpen: access.mayOpen) {
-        try store.addSlot(newKey.labeled(new.source))
+        try store.addSlot(newKey.labeled(new.maker))
       }
       StandardError.say("slot \(slot.number) added")
       try KnownStores.announce(store)
@@ -122,12 +123,13 @@ struct SlotsCommand: ParsableCommand {
     func run() throws {
       let access = try database.connect()
       let store = try access.open(key.argument, database.interaction).store
-      let new = try access.newKey(newKey.argument, cost.cost, database.interaction)
+      let new = try newKey.key(
+        cost: cost.cost, access.prompt(database.interaction), outside: nil)
       if !new.isMade {
-        try store.refuse(new.source, argument: database.address, changing: slot.number)
+        try store.refuse(new.maker, argument: database.address, changing: slot.number)
       }
       try new.using(on: access.name, mayOpen: access.mayOpen) {
-        try store.changeSlot(slot.number, to: newKey.labeled(new.source))
+        try store.changeSlot(slot.number, to: newKey.labeled(new.maker))
       }
       StandardError.say("slot \(slot.number) changed")
       try KnownStores.announce(store)

@@ -103,7 +103,7 @@ struct ExportCommand: ParsableCommand {
     let partial = "\(archive).\(UUID().uuidString).partial"
     do {
       let target = try SealedFileStore.create(
-        at: partial, key: key.source, options: SealedFileStore.Options(onNotice: Notices.report))
+        at: partial, key: key.maker, options: SealedFileStore.Options(onNotice: Notices.report))
       var options = MigrationOptions()
       options.selection = selected.selection
       let report = try MigrationOutput.copy(from: source, to: target, options)

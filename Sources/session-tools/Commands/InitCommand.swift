@@ -64,11 +64,11 @@ struct InitCommand: ParsableCommand {
   ) throws -> (store: SealedFileStore, keyPlace: String?) {
     let prompt = PassphrasePrompt(path: path, interaction: interaction)
     let key = try NewKey(named, cost: cost.cost, prompt, outside: path)
-    return (try key.using(on: path) { try create(at: path, with: key.source) }, key.place)
+    return (try key.using(on: path) { try create(at: path, with: key.maker) }, key.place)
   }
 
   private func create(
-    at path: String, with key: some KeySource
+    at path: String, with key: some SlotMaker
   ) throws(StoreError) -> SealedFileStore {
     try SealedFileStore.create(
       at: path, key: key, options: SealedFileStore.Options(onNotice: Notices.report))

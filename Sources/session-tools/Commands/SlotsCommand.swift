@@ -117,10 +117,10 @@ struct SlotsAddCommand: ParsableCommand {
 
   func run() throws {
     let store = try opening.open().store
-    let key = try NewKey(
-      newKey.argument, cost: cost.cost, opening.prompt(for: store), outside: store.path)
-    if !key.isMade { try store.refuse(key.source, argument: store.path) }
-    let slot = try key.using(on: store.path) { try store.addSlot(newKey.labeled(key.source)) }
+    let key = try newKey.key(
+      cost: cost.cost, opening.prompt(for: store), outside: store.path)
+    if !key.isMade { try store.refuse(key.maker, argument: store.path) }
+    let slot = try key.using(on: store.path) { try store.addSlot(newKey.labeled(key.maker)) }
     StandardError.say("slot \(slot.number) added")
     try KnownStores.announce(store)
     Protection.say(of: store, keyPlace: key.place)
@@ -155,11 +155,11 @@ struct SlotsChangeCommand: ParsableCommand {
   func run() throws {
     let slot = try opening.store.slot()
     let store = try opening.open().store
-    let key = try NewKey(
-      newKey.argument, cost: cost.cost, opening.prompt(for: store), outside: store.path)
-    if !key.isMade { try store.refuse(key.source, argument: store.path, changing: slot) }
+    let key = try newKey.key(
+      cost: cost.cost, opening.prompt(for: store), outside: store.path)
+    if !key.isMade { try store.refuse(key.maker, argument: store.path, changing: slot) }
     try key.using(on: store.path) {
-      try store.changeSlot(slot, to: newKey.labeled(key.source))
+      try store.changeSlot(slot, to: newKey.labeled(key.maker))
     }
     StandardError.say("slot \(slot) changed")
     try KnownStores.announce(store)

@@ -70,7 +70,7 @@ import Testing
       // A change of the header would wait if this one were under way.
       try other.changeSlot(1, to: made.location.key)
     }
-    let isDone = try made.store.revoke(keeping: [source, recipient]) { plan in
+    let isDone = try made.store.revoke(keeping: [source], recipients: [recipient]) { plan in
       plan.kept.map(\.number) == [2, 3]
     }
     #expect(isDone)
@@ -118,6 +118,4 @@ private struct AskedKey: KeySource {
     try ask()
     return key.wrappingKey(for: slot)
   }
-
-  func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) { key.makeSlot() }
 }

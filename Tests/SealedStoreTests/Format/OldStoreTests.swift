@@ -149,7 +149,8 @@ struct OldStore: Sendable, CustomTestStringConvertible {
     let key = RecipientKey(directory["recipient.key"], expecting: fingerprint)
     let store = try SealedFileStore.open(at: path, key: key)
     #expect(try store.contents() == old.items)
-    #expect(try store.revoke(keeping: [key.recipient()]) { $0.kept == [slots[1]] })
+    #expect(
+      try store.revoke(keeping: [], recipients: [key.recipient()]) { $0.kept == [slots[1]] })
     #expect(try SealedFileStore.keySlots(at: path).map(\.label) == ["recovery"])
     try expect(old.items, with: VectorKey(recipientKey: secret))
     for key in [VectorKey(rawKey: keys.rawKey), VectorKey(securityKey: keys.securityKey)] {

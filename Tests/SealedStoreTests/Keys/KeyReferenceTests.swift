@@ -172,11 +172,9 @@ import Testing
 }
 
 /// A source of one slot that was made before.
-private struct GivenSlot: KeySource {
+private struct GivenSlot: SlotMaker {
   let parameters: KeySlot.Parameters
   let key: WrappingKey
-
-  func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? { nil }
 
   func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) { (parameters, key) }
 }

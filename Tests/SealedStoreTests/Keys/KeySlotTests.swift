@@ -306,20 +306,12 @@ private struct EitherKey: KeySource {
     if case .rawKey = slot { return second.wrappingKey(for: slot) }
     return try first.wrappingKey(for: slot)
   }
-
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    second.makeSlot()
-  }
 }
 
 /// A key whose slot takes long to make, during which something else happens.
-private struct SlowKey: KeySource {
+private struct SlowKey: SlotMaker {
   let key: NamedKey
   let meanwhile: @Sendable () -> Void
-
-  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
-    try key.wrappingKey(for: slot)
-  }
 
   func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     meanwhile()

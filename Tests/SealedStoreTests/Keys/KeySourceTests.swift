@@ -282,10 +282,6 @@ private struct WatchedKey: KeySource {
     if let error = refusal(slot) { throw error }
     return key.wrappingKey(for: slot)
   }
-
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    key.makeSlot()
-  }
 }
 
 /// A token that opens no slot.
@@ -303,9 +299,5 @@ private struct TokenOrPassphrase: KeySource {
     guard case .namedKey = slot else { return try passphrase.wrappingKey(for: slot) }
     token.asked.withLock { $0 += 1 }
     throw StoreError(token.code, store: StoreError.slotName, reason: "it failed")
-  }
-
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    try passphrase.makeSlot()
   }
 }

@@ -129,8 +129,8 @@ import Testing
   }
 }
 
-/// A key source that refuses every new slot.
-private struct RefusingKey: KeySource {
+/// A key that refuses every new slot.
+private struct RefusingKey: KeySource, SlotMaker {
   func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
     throw StoreError(.unavailable, store: "key", reason: "not today")
   }
@@ -161,9 +161,5 @@ private final class CountingKey: KeySource {
     guard case .passphrase(let parameters) = slot else { return nil }
     costs.withLock { $0.append(parameters.passes * parameters.memoryByteCount) }
     return try WrappingKey(RawKey.random())
-  }
-
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    try passphrase.makeSlot()
   }
 }

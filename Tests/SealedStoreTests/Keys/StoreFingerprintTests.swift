@@ -99,7 +99,8 @@ import Testing
     try store.addSlot(key.recipient())
     #expect(try store.fingerprint() == fingerprint)
     #expect(try scratch.open().fingerprint() == fingerprint)
-    #expect(try store.revoke(keeping: [scratch.key, key.recipient()]) { _ in true })
+    #expect(
+      try store.revoke(keeping: [scratch.key], recipients: [key.recipient()]) { _ in true })
     let now = try store.fingerprint()
     #expect(now != fingerprint)
     #expect(try opening(pinned(fingerprint)) == StoreError.wrongStore)
@@ -162,10 +163,6 @@ private struct PlainSource: KeySource {
   func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     try key.wrappingKey(for: slot)
   }
-
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    try key.makeSlot()
-  }
 }
 
 /// The same, for any store.
@@ -179,8 +176,4 @@ private struct AnyStoreKey: KeySource {
   func checkStore(
     _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
   ) {}
-
-  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
-    try key.makeSlot()
-  }
 }

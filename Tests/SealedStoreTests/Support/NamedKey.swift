@@ -2,7 +2,7 @@ import SealedStore
 import SessionToolsBase
 
 /// A source of keys that are stored under names, as a program would write it for a keyring.
-struct NamedKey: KeySource {
+struct NamedKey: KeySource, SlotMaker {
   let reference: String
   var kept: [String: SecretBytes]
 

@@ -89,7 +89,7 @@ func showRecipientKey() throws {
   store = try SealedFileStore.open(
     at: argument(1), key: RecipientKey(key.path, expecting: fingerprint))
   wait("open")
-  try store?.revoke(keeping: [key.recipient()]) { _ in true }
+  try store?.revoke(keeping: [], recipients: [key.recipient()]) { _ in true }
   store?.lock()
   wait("revoked and locked")
   store = nil

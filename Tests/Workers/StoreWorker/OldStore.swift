@@ -103,13 +103,9 @@ struct OldStore {
 }
 
 /// A key that is kept elsewhere under a reference.
-private struct KeptKey: KeySource {
+private struct KeptKey: SlotMaker {
   let reference: String
   let key: WrappingKey
-
-  func wrappingKey(for slot: KeySlot.Parameters) -> WrappingKey? {
-    slot == .namedKey(reference: reference) ? key : nil
-  }
 
   func makeSlot() -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     (.namedKey(reference: reference), key)

@@ -51,10 +51,4 @@ package struct VectorKey: KeySource {
   package func checkStore(
     _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
   ) {}
-
-  package func makeSlot() throws(StoreError) -> (
-    parameters: KeySlot.Parameters, key: WrappingKey
-  ) {
-    throw StoreError(.keyMissing, store: "vector", reason: "vectors are read only")
-  }
 }
