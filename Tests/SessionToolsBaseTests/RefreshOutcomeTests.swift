@@ -298,17 +298,6 @@ import Testing
     #expect(calls.current == 2)
   }
 
-  @Test func `without a merge the program's change stays`() async throws {
-    try session.didLogIn(server.token(in: .zero))
-    let (session, server) = (session, server)
-    server.next { request in
-      try session.didUpdate(Token(number: 0, expirationDate: server.clock.now - 1))
-      return .refreshed(server.renewed(request.item))
-    }
-    #expect(try await session.validItem().number == 1)
-    #expect(server.requests.count == 2)
-  }
-
   // MARK: - Containers without a store
 
   @Test func `sessions of one old container share their refreshes`() async throws {

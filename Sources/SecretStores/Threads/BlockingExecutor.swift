@@ -111,14 +111,22 @@ package final class IdleThreads: Sendable {
   }
 
   /// Runs work on an idle thread, or on a new one.
+  ///
+  /// Blocks while there is neither, because the machine, or the limit of the container, has no room
+  /// for a thread.
   package func run(_ work: @escaping @Sendable () -> Void) {
+    while !giveToIdleThread(work), !startThread(with: work) { usleep(10_000) }
+  }
+
+  private func giveToIdleThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     let isTaken = state.withLock { state in
       guard state.idleCount > 0 else { return false }
       state.idleCount -= 1
       state.waiting.append(work)
       return true
     }
-    if isTaken { wake.signal() } else { start(work) }
+    if isTaken { wake.signal() }
+    return isTaken
   }
 
   /// Waits for work; returns `nil` when the thread should end.
@@ -136,21 +144,22 @@ package final class IdleThreads: Sendable {
     }
   }
 
-  private func start(_ work: @escaping @Sendable () -> Void) {
-    let start = unsafe Unmanaged.passRetained(Start(self, work)).toOpaque()
-    startingWithoutSignals {
+  private func startThread(with work: @escaping @Sendable () -> Void) -> Bool {
+    let start = Unmanaged.passRetained(Start(self, work))
+    let error = withoutSignals {
       var thread = pthread_t()
-      // As Dispatch does: a machine that has no room for a thread now has some later.
-      while unsafe pthread_create(
+      let error = unsafe pthread_create(
         &thread, nil,
         { start in
           guard let start = unsafe start else { return nil }
           unsafe Unmanaged<Start>.fromOpaque(start).takeRetainedValue().run()
           return nil
-        }, start) != 0
-      { usleep(100_000) }
-      pthread_detach(thread)
+        }, start.toOpaque())
+      if error == 0 { pthread_detach(thread) }
+      return error
     }
+    if error != 0 { unsafe start.release() }
+    return error == 0
   }
 
   private final class Start: Sendable {
@@ -173,11 +182,11 @@ package final class IdleThreads: Sendable {
 
 /// Calls a closure that starts a thread, which will get no signal: signals are for the program's
 /// threads, and one that waits for a signal must not miss it.
-private func startingWithoutSignals(_ start: () -> Void) {
+private func withoutSignals<Result>(_ start: () -> Result) -> Result {
   var all = sigset_t()
   var before = sigset_t()
   unsafe sigfillset(&all)
   unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
-  start()
-  unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+  defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
+  return start()
 }

@@ -67,12 +67,19 @@ struct IssuedItem<Item: Codable>: UnsavedItem, @unchecked Sendable {
       case .otherItem: break
       }
       // The item was changed, or another user signed in, meanwhile.
-      guard let merge = refresher.merge, let stored = try await storage.unattendedSnapshot(),
-        !wasIssuedLater(stored.item), let merged = merge(sent, item, stored.item)
+      guard let stored = try await storage.unattendedSnapshot(), let merged = merged(stored.item)
       else { return nil }
       current = merged
       commit = try storage.commit(merged, replacing: stored.version)
     }
+  }
+
+  private func merged(_ stored: Item) -> Item? {
+    guard let merge = refresher.merge else {
+      guard UserIdentifier(of: stored) == UserIdentifier(of: sent) else { return nil }
+      return FieldMerge.merge(sent, item, into: stored)
+    }
+    return wasIssuedLater(stored) ? nil : merge(sent, item, stored)
   }
 
   /// Returns whether a stored item was certainly issued after this one, by another refresh or

@@ -1,0 +1,114 @@
+import Foundation
+import SessionToolsBase
+import SessionToolsTesting
+import Testing
+
+/// An account with more than its tokens.
+private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable {
+  var token: Token
+  var name: String?
+  var settings = ["theme": 0.1]
+  /// More digits than a double has.
+  var number: Int64 = 9_007_199_254_740_993
+  var id: String { token.id }
+  var expirationDate: Date? { token.expirationDate }
+}
+
+/// What a program changes while a refresh is under way.
+@Suite struct FieldMergeTests {
+  private let server = TokenServer()
+  private let container: StoreContainer<Account>
+
+  init() throws {
+    container = try StoreContainer<Account>(MemoryStore(), service: "mail")
+  }
+
+  /// Refreshes the account; both sides change it.
+  private func refreshed(
+    _ change: @escaping @Sendable (inout Account) -> Void,
+    refresh: @escaping @Sendable (inout Account) -> Void = { _ in }
+  ) async throws -> (account: Account, requestCount: Int) {
+    let (server, requestCount) = (server, Shared(0))
+    let program = Session(container: container, storageIdentifier: "account")
+    let session = Session(
+      container: container, storageIdentifier: "account",
+      refresher: SessionRefresher(clock: server.clock) { request in
+        let isFirst = requestCount.update { count in
+          count += 1
+          return count == 1
+        }
+        if isFirst {
+          var changed = request.item
+          change(&changed)
+          try await program.save(changed)
+        }
+        var renewed = request.item
+        renewed.token = server.renewed(renewed.token)
+        refresh(&renewed)
+        return .refreshed(renewed)
+      })
+    try await session.save(Account(token: server.token(in: .zero), name: "Ada"))
+    let account = try await session.validItem()
+    #expect(try await session.item() == account)
+    return (account, requestCount.current)
+  }
+
+  @Test func `its other fields and the new tokens are both kept`() async throws {
+    let (account, requestCount) = try await refreshed {
+      $0.name = nil
+      $0.settings["theme"] = 0.3
+    } refresh: {
+      $0.settings["size"] = 1e-9
+    }
+    #expect(requestCount == 1)
+    #expect(server.spent == [0])
+    #expect(account.token.number == 1)
+    #expect(account.name == nil)
+    #expect(account.settings == ["theme": 0.3, "size": 1e-9])
+    #expect(account.number == 9_007_199_254_740_993)
+  }
+
+  @Test func `a field that both change stays as the program has it`() async throws {
+    let (account, requestCount) = try await refreshed {
+      $0.name = "Ada Lovelace"
+    } refresh: {
+      $0.name = "A. L."
+    }
+    #expect(requestCount == 2)
+    #expect(account.name == "A. L.")
+  }
+
+  @Test func `a sign-in of another user replaces all`() async throws {
+    let clock = server.clock
+    let (account, requestCount) = try await refreshed {
+      $0.token = Token(id: "bob", number: 7, expirationDate: clock.now + 3600)
+    }
+    #expect(requestCount == 1)
+    #expect(account.token.id == "bob")
+    #expect(account.token.number == 7)
+  }
+
+  @Test func `tokens of one user are never given to another whose fields are equal`() async throws {
+    let (account, requestCount) = try await refreshed { $0.token.id = "bob" }
+    #expect(requestCount == 2)
+    #expect(server.spent == [0, 0])
+    #expect(account.token.id == "bob")
+  }
+
+  @Test func `an item without fields stays as the program has it`() async throws {
+    let (store, clock, requestCount) = (MemoryStore(), ManualClock(), Shared(0))
+    let numbers = try StoreContainer<Int>(store, service: "mail")
+    let program = Session(container: numbers, storageIdentifier: "number")
+    let session = Session(
+      container: numbers, storageIdentifier: "number",
+      refresher: SessionRefresher(clock: clock, expiration: { $0 < 10 ? clock.now : nil }) {
+        request in
+        requestCount.update { $0 += 1 }
+        if requestCount.current == 1 { try await program.save(5) }
+        return .refreshed(request.item + 10)
+      })
+    try await session.save(1)
+    #expect(try await session.validItem() == 15)
+    #expect(requestCount.current == 2)
+  }
+}
