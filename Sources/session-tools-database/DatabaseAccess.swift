@@ -66,8 +66,6 @@ struct OpenDatabase {
   let key: ChosenKey
 }
 
-extension SealedDatabaseStore: SlottedStore {}
-
 extension StoreError {
   /// Whether a database has certainly no store in a schema.
   var isWithoutStore: Bool {

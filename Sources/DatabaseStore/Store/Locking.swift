@@ -1,7 +1,7 @@
 public import SealedStore
 public import SecretStores
 
-extension SealedDatabaseStore: LockableSecretStore {
+extension SealedDatabaseStore: SealedSecretStore {
   /// Whether the keys were wiped from memory.
   public var isLocked: Bool { keys.isLocked }
 
@@ -25,12 +25,5 @@ extension SealedDatabaseStore: LockableSecretStore {
     try keys.unlock(with: key)
     if !keys.isMemoryLocked { database.report(.keyMemoryNotLocked) }
     poller.resynchronize()
-  }
-
-  /// Opens a locked store again with a passphrase.
-  ///
-  /// - Throws: As ``open(_:key:options:)``; `invalidKey` when it cannot be a passphrase.
-  public func unlock(withPassphrase passphrase: SecretBytes) throws(StoreError) {
-    try unlock(with: Passphrase(utf8: passphrase))
   }
 }

@@ -1,4 +1,4 @@
-public import SealedStore
+package import SealedStore
 public import SecretStores
 import Synchronization
 
@@ -41,84 +41,29 @@ extension SealedDatabaseStore {
     try keys.header(until: database.deadline).header.epochs.count > 1
   }
 
-  /// The slots that a revocation keeps and drops.
-  public typealias RevocationPlan = SealedFileStore.RevocationPlan
-
-  /// Shuts out every key that is not given here, with a new store key and a new data key with which
-  /// everything is sealed again.
-  ///
-  /// What was copied from the database before stays readable for anyone who has it and a key that
-  /// opened it.
-  ///
-  /// Every other process that has the store open throws `wrongKey` from then on, and has to lock it
-  /// and unlock it with a key that was kept. When this was interrupted after the keys were revoked,
-  /// ``rotate(progress:)`` does the rest.
-  ///
-  /// - Parameters:
-  ///   - sources: The keys that still open the store afterwards; each must open a slot.
-  ///   - recipients: The recipients whose keys still open it; each must have a slot, and gets a new
-  ///     one in its place.
-  ///   - progress: Receives the progress of sealing everything again.
-  ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
-  ///     returns whether to continue. It is called again when the slots were changed meanwhile. Do
-  ///     not ask a person here: make a first call that returns `false`, and ask after that.
-  /// - Returns: Whether the keys were revoked.
-  /// - Throws: `wrongKey` when a source opens no slot or a recipient has none; `invalidKey` when
-  ///   there is neither, or rotations before this one have not been finished; an error of a source;
-  ///   or as ``rotate(progress:)``.
-  @discardableResult
-  public func revoke(
-    keeping sources: [any KeySource], recipients: [Recipient] = [], progress: Progress? = nil,
-    confirm: (RevocationPlan) -> Bool
-  ) throws(StoreError) -> Bool {
-    var given = GivenKeys(of: sources, recipients)
-    while true {
-      // In a locked store this fails before any source is asked for a key. It is not a part of the
-      // change, because a source may take long, and may ask a person.
-      let known = try keys.renew(until: database.deadline).header
-      try given.ask(for: known.slotList(of: database.name))
-      var outcome = Revocation.notConfirmed
-      let stored = try changeHeader { draft throws(StoreError) in
-        outcome = try revoke(keeping: given, in: &draft, confirm)
-        return outcome == .revoked
-      }
-      switch outcome {
-      case .notConfirmed: return false
-      case .slotsWereAdded: continue
-      case .revoked:
-        listedSlots.withLock { $0 = stored.header.slots }
-        try finishRotation(to: stored.header.written, progress)
-        return true
-      }
-    }
+  package func slotsToRevoke() throws(StoreError) -> SlotList {
+    try keys.renew(until: database.deadline).header.slotList(of: name)
   }
 
-  private enum Revocation {
-    case revoked
-    case notConfirmed
-    /// Another process added slots after the sources were asked.
-    case slotsWereAdded
-  }
-
-  private func revoke(
-    keeping given: GivenKeys, in draft: inout HeaderDraft, _ confirm: (RevocationPlan) -> Bool
+  package func revoke(
+    keeping given: GivenKeys, progress: Progress?, confirm: (RevocationPlan) -> Bool
   ) throws(StoreError) -> Revocation {
-    let (name, random) = (database.name, environment.random)
-    var slots = draft.stored.header.slotList(of: name)
-    guard given.haveAnswered(for: slots) else { return .slotsWereAdded }
-    let storeKey = try KeyBytes()
-    random.fill(storeKey)
-    let kept = try given.rewrap(storeKey, in: slots, random: random)
-    guard confirm(RevocationPlan(slots.keySlots, keeping: Set(kept.keys))) else {
-      return .notConfirmed
+    var outcome = Revocation.notConfirmed
+    let stored = try changeHeader { draft throws(StoreError) in
+      var slots = draft.stored.header.slotList(of: name)
+      outcome = try slots.revoke(keeping: given, random: random, confirm: confirm)
+      guard case .revoked(let storeKey) = outcome else { return false }
+      draft.stored.header.slots = slots.records
+      try draft.stored.header.replaceStoreKey(
+        draft.storeKey, by: storeKey, of: name, random: random)
+      draft.storeKey = storeKey
+      try draft.stored.header.addEpoch(storeKey: storeKey, of: name, random: random)
+      return true
     }
-    slots.keep(kept)
-    draft.stored.header.slots = slots.records
-    try draft.stored.header.replaceStoreKey(
-      draft.storeKey, by: storeKey, of: name, random: random)
-    draft.storeKey = storeKey
-    try draft.stored.header.addEpoch(storeKey: storeKey, of: name, random: random)
-    return .revoked
+    guard case .revoked = outcome else { return outcome }
+    listedSlots.withLock { $0 = stored.header.slots }
+    try finishRotation(to: stored.header.written, progress)
+    return outcome
   }
 
   // MARK: - Sealing again

@@ -1,4 +1,4 @@
-package import SecretStores
+import SecretStores
 
 /// The keys that a revocation keeps: those of some sources, fetched before they are needed, and
 /// those of some recipients, which it does not have.
@@ -8,7 +8,7 @@ package struct GivenKeys {
   /// What each source has answered for a slot, in the order of the sources.
   private var answers: [[KeySlot.Parameters: WrappingKey?]]
 
-  package init(of sources: [any KeySource], _ recipients: [Recipient]) {
+  init(of sources: [any KeySource], _ recipients: [Recipient]) {
     self.sources = sources
     self.recipients = recipients
     answers = sources.map { _ in [:] }
@@ -18,7 +18,7 @@ package struct GivenKeys {
   ///
   /// - Throws: The first error of a source: without an answer it is not known whether the slot is
   ///   to be kept, and a mistyped PIN must not shut its key out.
-  package mutating func ask(for slots: SlotList) throws(StoreError) {
+  mutating func ask(for slots: SlotList) throws(StoreError) {
     for (position, source) in sources.enumerated() {
       for slot in slots.keySlots {
         guard let parameters = slot.parameters, answers[position][parameters] == nil else {
@@ -34,7 +34,7 @@ package struct GivenKeys {
   }
 
   /// Returns whether all sources were asked for all slots of a header.
-  package func haveAnswered(for slots: SlotList) -> Bool {
+  func haveAnswered(for slots: SlotList) -> Bool {
     let slots = slots.records.compactMap(\.parameters)
     return answers.allSatisfy { answers in slots.allSatisfy { answers[$0] != nil } }
   }
@@ -44,7 +44,7 @@ package struct GivenKeys {
   ///
   /// - Throws: `wrongKey` when a source opens no slot or a recipient has none, `invalidKey` when
   ///   there is neither, `corrupt` when a slot is for a key but does not open with it.
-  package func rewrap(
+  func rewrap(
     _ storeKey: KeyBytes, in slots: SlotList, random: any RandomSource
   ) throws(StoreError) -> [Int: SlotRecord] {
     var kept: [Int: SlotRecord] = [:]

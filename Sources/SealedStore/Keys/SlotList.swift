@@ -95,9 +95,19 @@ package struct SlotList {
     records.remove(at: number - 1)
   }
 
-  /// Keeps some slots, with a new store key in them, and drops all others.
-  package mutating func keep(_ kept: [Int: SlotRecord]) {
+  /// Keeps the slots of some keys, with a new store key in them, and drops all others.
+  ///
+  /// - Throws: As ``GivenKeys/rewrap(_:in:random:)``.
+  package mutating func revoke(
+    keeping given: GivenKeys, random: any RandomSource, confirm: (RevocationPlan) -> Bool
+  ) throws(StoreError) -> Revocation {
+    guard given.haveAnswered(for: self) else { return .slotsWereAdded(self) }
+    let storeKey = try KeyBytes()
+    random.fill(storeKey)
+    let kept = try given.rewrap(storeKey, in: self, random: random)
+    guard confirm(RevocationPlan(keySlots, keeping: Set(kept.keys))) else { return .notConfirmed }
     records = kept.sorted { $0.key < $1.key }.map(\.value)
+    return .revoked(storeKey)
   }
 
   private func check(_ number: Int) throws(StoreError) {

@@ -41,10 +41,7 @@ extension SealedFileStore {
     return try HeaderFiles(directory: directory).read().header.store.bytes.hexadecimal
   }
 
-  /// Returns the fingerprint of the keys that this store is open with, by which the holder of a
-  /// ``RecipientKey`` knows it.
-  ///
-  /// A revocation changes it.
+  /// Returns the fingerprint of the keys that this store is open with.
   ///
   /// - Throws: `locked`, or `unavailable` when the system gives no memory.
   public func fingerprint() throws(StoreError) -> StoreFingerprint {
@@ -69,63 +66,17 @@ extension SealedFileStore {
   package func slotsOnDisk() throws(StoreError) -> [KeySlot] {
     try HeaderFiles(directory: directory).read().header.keySlots
   }
+}
 
-  /// Adds a key slot to the store.
-  ///
-  /// Only the header is rewritten, whatever the store's size.
-  ///
-  /// - Parameter key: The maker of the new slot.
-  /// - Returns: The new slot.
-  /// - Throws: `invalidKey` when there are 16 slots already or the passphrase slots would cost more
-  ///   than ``Passphrase/Limits`` allow, `locked`, `timedOut`, `corrupt`,
-  ///   `noSpace`, `outcomeUnknown`, `accessDenied`, `io`, or an error of the maker.
-  @discardableResult
-  public func addSlot(_ key: some SlotMaker) throws(StoreError) -> KeySlot {
-    let slot = try key.makeSlot()
-    let slots = try changeSlots { slots, storeKey throws(StoreError) in
-      try slots.add(slot, from: key, wrapping: storeKey, random: environment.random)
-    }
-    return slots[slots.count - 1]
-  }
+extension SealedFileStore: SlotChanging {
+  package var name: String { path }
 
-  /// Replaces the key of a slot, such as an old passphrase by a new one.
-  ///
-  /// The slot is the one that had this number when this object opened the store, or listed or
-  /// changed its slots last, whatever other processes have changed since.
-  ///
-  /// The old key, with an old copy of the header, still opens the store: to shut it out, use
-  /// ``revoke(keeping:recipients:progress:confirm:)``.
-  ///
-  /// - Throws: `invalidKey` when there is no such slot any more, or as ``addSlot(_:)``.
-  public func changeSlot(_ number: Int, to key: some SlotMaker) throws(StoreError) {
-    let listed = listedSlots.withLock(\.self)
-    let slot = try key.makeSlot()
-    try changeSlots { slots, storeKey throws(StoreError) in
-      try slots.change(
-        slots.number(of: number, in: listed), to: slot, from: key, wrapping: storeKey,
-        random: environment.random)
-    }
-  }
+  package var random: any RandomSource { environment.random }
 
-  /// Removes a key slot of the store.
-  ///
-  /// The slot is the one that had this number when this object opened the store, or listed or
-  /// changed its slots last, whatever other processes have changed since.
-  ///
-  /// The key, with an old copy of the header, still opens the store: to shut it out, use
-  /// ``revoke(keeping:recipients:progress:confirm:)``.
-  ///
-  /// - Throws: `invalidKey` when there is no such slot any more or it is the last one, or as
-  ///   ``addSlot(_:)``.
-  public func removeSlot(_ number: Int) throws(StoreError) {
-    let listed = listedSlots.withLock(\.self)
-    try changeSlots { slots, _ throws(StoreError) in
-      try slots.remove(slots.number(of: number, in: listed))
-    }
-  }
+  package var numberedSlots: [SlotRecord] { listedSlots.withLock(\.self) }
 
   @discardableResult
-  private func changeSlots(
+  package func changeSlots(
     _ change: (inout SlotList, KeyBytes) throws(StoreError) -> Void
   ) throws(StoreError) -> [KeySlot] {
     // Another process may have changed the slots since this one read them.

@@ -1,7 +1,7 @@
 public import SecretStores
 import Synchronization
 
-extension SealedFileStore: LockableSecretStore {
+extension SealedFileStore: SealedSecretStore {
   /// Whether the keys were wiped from memory.
   ///
   /// `true` in a forked child, which cannot use the store.
@@ -54,13 +54,6 @@ extension SealedFileStore: LockableSecretStore {
     // Another thread unlocked the store first; its keys are used, and these are wiped.
     unused?.wipe()
     watcher.requestResynchronization()
-  }
-
-  /// Opens a locked store again with a passphrase.
-  ///
-  /// - Throws: As ``open(at:key:options:)``; `invalidKey` when it cannot be a passphrase.
-  public func unlock(withPassphrase passphrase: SecretBytes) throws(StoreError) {
-    try unlock(with: Passphrase(utf8: passphrase))
   }
 
   /// The traits of every sealed store: atomic, durable, shared with other processes, values of up

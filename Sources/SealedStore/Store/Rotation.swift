@@ -15,89 +15,28 @@ extension SealedFileStore {
     }
   }
 
-  /// The slots that a revocation keeps and drops.
-  public struct RevocationPlan: Hashable, Sendable {
-    /// The slots whose keys were given: they still open the store.
-    public let kept: [KeySlot]
-    /// All other slots: they no longer open the store, not even with an old copy of the header.
-    public let dropped: [KeySlot]
-
-    package init(_ slots: [KeySlot], keeping kept: Set<Int>) {
-      self.kept = slots.filter { kept.contains($0.number) }
-      dropped = slots.filter { !kept.contains($0.number) }
-    }
+  package func slotsToRevoke() throws(StoreError) -> SlotList {
+    try withState { $0.header.slotList(path: path) }
   }
 
-  /// Shuts out every key that is not given here, with a new store key and a new data key with which
-  /// everything is sealed again.
-  ///
-  /// A copy of the store that was made before stays readable for anyone who has it and a key that
-  /// opened it. Blocks the thread as ``compact(progress:)`` does.
-  ///
-  /// - Parameters:
-  ///   - sources: The keys that still open the store afterwards; each must open a slot.
-  ///   - recipients: The recipients whose keys still open it; each must have a slot, and gets a new
-  ///     one in its place.
-  ///   - progress: Receives the progress of sealing everything again.
-  ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
-  ///     returns whether to continue. Other processes that write wait meanwhile, so do not ask a
-  ///     person here: make a first call that returns `false`, and ask after that. Do not call the
-  ///     store from it.
-  /// - Returns: Whether the keys were revoked.
-  /// - Throws: `wrongKey` when a source opens no slot or a recipient has none, `invalidKey` when
-  ///   there is neither, an error of a source, or as ``compact(progress:)``.
-  @discardableResult
-  public func revoke(
-    keeping sources: [any KeySource], recipients: [Recipient] = [], progress: Progress? = nil,
-    confirm: (RevocationPlan) -> Bool
-  ) throws(StoreError) -> Bool {
-    var given = GivenKeys(of: sources, recipients)
-    // In a locked store or a forked child this fails before any source is asked for a key.
-    var header = try withState { $0.header }
-    while true {
-      // This is without the writer's lock, because a source may take long, and may ask a person.
-      try given.ask(for: header.slotList(path: path))
-      let outcome = try writing(needsHeader: true) { writer throws(StoreError) -> Revocation in
-        let current = try self.withState { $0.header }
-        guard given.haveAnswered(for: current.slotList(path: self.path)) else {
-          return .slotsWereAdded(current)
-        }
-        return .ended(try writer.revoke(keeping: given, current, progress, confirm))
+  package func revoke(
+    keeping given: GivenKeys, progress: Progress?, confirm: (RevocationPlan) -> Bool
+  ) throws(StoreError) -> Revocation {
+    try writing(needsHeader: true) { writer throws(StoreError) -> Revocation in
+      var slots = try self.slotsToRevoke()
+      let outcome = try slots.revoke(keeping: given, random: self.random, confirm: confirm)
+      guard case .revoked(let storeKey) = outcome else { return outcome }
+      let records = slots.records
+      try writer.usingKeys { writer, header, _ throws(StoreError) in
+        try writer.rotate(from: header, slots: records, storeKey: storeKey, progress)
       }
-      switch outcome {
-      case .ended(let isDone): return isDone
-      case .slotsWereAdded(let current): header = current
-      }
+      self.listedSlots.withLock { $0 = records }
+      return outcome
     }
-  }
-
-  private enum Revocation {
-    case ended(Bool)
-    /// Another process added slots after the sources were asked.
-    case slotsWereAdded(Header)
   }
 }
 
 extension StoreWriter {
-  fileprivate mutating func revoke(
-    keeping given: GivenKeys, _ header: Header, _ progress: SealedFileStore.Progress?,
-    _ confirm: (SealedFileStore.RevocationPlan) -> Bool
-  ) throws(StoreError) -> Bool {
-    let storeKey = try KeyBytes()
-    environment.random.fill(storeKey)
-    var slots = header.slotList(path: path)
-    let kept = try given.rewrap(storeKey, in: slots, random: environment.random)
-    let plan = SealedFileStore.RevocationPlan(slots.keySlots, keeping: Set(kept.keys))
-    guard confirm(plan) else { return false }
-    slots.keep(kept)
-    let records = slots.records
-    try usingKeys { writer, header, _ throws(StoreError) in
-      try writer.rotate(from: header, slots: records, storeKey: storeKey, progress)
-    }
-    store.listedSlots.withLock { $0 = records }
-    return true
-  }
-
   /// Runs a closure while the keys in memory are in use, and wipes them if the closure replaced
   /// them.
   fileprivate mutating func usingKeys(

@@ -88,7 +88,7 @@ extension KnownStores {
   /// key opens it here later.
   ///
   /// A failure is reported and ends nothing: the store is made, and opens with `--expect`.
-  package static func remember(_ fingerprint: StoreFingerprint, of store: some SlottedStore) {
+  package static func remember(_ fingerprint: StoreFingerprint, of store: some SlotChanging) {
     do throws(StoreError) {
       guard try store.keySlots().contains(where: \.isRecipient) else { return }
       try KnownStores().keep(fingerprint, of: store.name)
@@ -107,7 +107,7 @@ extension KnownStores {
   ///   - old: The fingerprint that it had before.
   /// - Throws: `unavailable` if the system gives no memory.
   package static func announce(
-    _ store: some SlottedStore, insteadOf old: StoreFingerprint? = nil
+    _ store: some SlotChanging, insteadOf old: StoreFingerprint? = nil
   ) throws(StoreError) {
     let fingerprint = try store.fingerprint()
     if let old {

@@ -33,7 +33,7 @@ package struct RevocationOptions: ParsableArguments {
   ///   - interaction: Whether a person may be asked.
   /// - Throws: As revoking, and a usage failure if a person would have to be asked and cannot be.
   package func run(
-    on store: some SlottedStore, openedWith key: any KeySource, _ interaction: InteractionOptions
+    on store: some SlotChanging, openedWith key: any KeySource, _ interaction: InteractionOptions
   ) throws {
     let prompt = PassphrasePrompt(path: store.name, interaction: interaction)
     let kept = try keep.arguments.map { try $0.choose(prompt) }
@@ -59,8 +59,8 @@ package struct RevocationOptions: ParsableArguments {
   }
 
   private func revoke(
-    _ store: some SlottedStore, keeping sources: [any KeySource],
-    confirm: (SealedFileStore.RevocationPlan) -> Bool
+    _ store: some SlotChanging, keeping sources: [any KeySource],
+    confirm: (RevocationPlan) -> Bool
   ) throws {
     let old = try store.fingerprint()
     let isDone: Bool
@@ -80,7 +80,7 @@ package struct RevocationOptions: ParsableArguments {
     try KnownStores.announce(store, insteadOf: old)
   }
 
-  private func say(_ plan: SealedFileStore.RevocationPlan) {
+  private func say(_ plan: RevocationPlan) {
     for slot in plan.kept { StandardError.say("keep slot \(slot.number): \(slot.means)") }
     for slot in plan.dropped { StandardError.say("drop slot \(slot.number): \(slot.means)") }
     if plan.dropped.isEmpty { StandardError.say("drop none") }

@@ -56,7 +56,7 @@ import Testing
       _ = try? other.addSlot(added)
       _ = try? other.addSlot(second)
     }
-    let plan = Locked<SealedFileStore.RevocationPlan?>(nil)
+    let plan = Locked<RevocationPlan?>(nil)
     let isDone = try store.revoke(keeping: [source, added]) { shown in
       plan.withLock { $0 = shown }
       return true

@@ -158,7 +158,7 @@ import Testing
     try store.addSlot(recipient)
     let old = try #require(try store.keySlots()[1].parameters)
     let oldKey = try #require(try key.wrappingKey(for: old))
-    var plan: SealedFileStore.RevocationPlan?
+    var plan: RevocationPlan?
     let isDone = try store.revoke(
       keeping: [scratch.key], recipients: [Recipient(recipient.text)]
     ) { shown in

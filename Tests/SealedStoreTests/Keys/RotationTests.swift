@@ -122,7 +122,7 @@ import Testing
 
   @Test func `revoking shows its plan first, and declining changes nothing`() throws {
     let before = try RecordedDisk.read(scratch.path)
-    let plan = Locked<SealedFileStore.RevocationPlan?>(nil)
+    let plan = Locked<RevocationPlan?>(nil)
     let isDone = try store.revoke(keeping: [second]) { shown in
       plan.withLock { $0 = shown }
       return false
@@ -178,7 +178,7 @@ import Testing
     try other.put("x", as: "item 8")
     let third = try RawKey(RawKey.random(), label: "third")
     try store.addSlot(third)
-    let plan = Locked<SealedFileStore.RevocationPlan?>(nil)
+    let plan = Locked<RevocationPlan?>(nil)
     try other.revoke(keeping: [scratch.key, third]) { shown in
       plan.withLock { $0 = shown }
       return true

@@ -1,41 +1,7 @@
 package import SealedStore
 package import SessionToolsBase
 
-/// A store with key slots, wherever its header is.
-package protocol SlottedStore {
-  /// The store, as messages name it.
-  var name: String { get }
-
-  func keySlots() throws(StoreError) -> [KeySlot]
-
-  func fingerprint() throws(StoreError) -> StoreFingerprint
-
-  func revoke(
-    keeping sources: [any KeySource], recipients: [Recipient],
-    progress: SealedFileStore.Progress?, confirm: (SealedFileStore.RevocationPlan) -> Bool
-  ) throws(StoreError) -> Bool
-}
-
-extension SealedFileStore: SlottedStore {
-  package var name: String { path }
-}
-
-extension SlottedStore {
-  /// Returns what a revocation would keep and drop, without making it.
-  ///
-  /// - Throws: As revoking.
-  package func revocationPlan(
-    keeping sources: [any KeySource], recipients: [Recipient] = []
-  ) throws(StoreError) -> SealedFileStore.RevocationPlan {
-    var found: SealedFileStore.RevocationPlan?
-    _ = try revoke(keeping: sources, recipients: recipients, progress: nil) { plan in
-      found = plan
-      return false
-    }
-    guard let found else { preconditionFailure("a revocation reports its plan or throws") }
-    return found
-  }
-
+extension SlotChanging {
   /// Refuses a new key that opens a slot already, because removing one of its two slots would shut
   /// no one out.
   ///
