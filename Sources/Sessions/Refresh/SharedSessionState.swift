@@ -40,7 +40,7 @@ final class SharedSessionState: Sendable {
 
   // MARK: - The one refresh
 
-  /// Returns the refresh under way, or begins this one.
+  /// Returns the refresh under way, or this one, which the caller begins once it has joined.
   ///
   /// When it has ended, the result is announced before its waiters continue.
   ///
@@ -48,23 +48,26 @@ final class SharedSessionState: Sendable {
   ///   - refresh: The refresh to begin if no refresh is under way.
   ///   - reader: The store object that the new item is stored in; `nil` where it is not handed
   ///     over to waiters.
-  /// - Returns: The refresh under way, to be waited for, and whether this one was begun.
+  /// - Returns: The refresh to wait for, and what begins it if it is this one: others may wait
+  ///   already, so it must be called.
   func flight(
     _ refresh: any RefreshWork, reader: ObjectIdentifier?
-  ) -> (RefreshFlight, isNew: Bool) {
+  ) -> (RefreshFlight, begin: (() -> Void)?) {
     let (flight, isNew) = state.withLock { state in
       if let flight = state.flights[refresh.owner] { return (flight, false) }
       let flight = RefreshFlight(reader: reader)
       state.flights[refresh.owner] = flight
       return (flight, true)
     }
-    guard isNew else { return (flight, false) }
+    return (flight, isNew ? { self.begin(flight, refresh) } : nil)
+  }
+
+  private func begin(_ flight: RefreshFlight, _ refresh: any RefreshWork) {
     // Another refresh waits for this one through its handler, and holds a slot: such refreshes
     // could hold all slots.
     let around = RefreshFlight.around.filter { !$0.isEnded }
     guard around.isEmpty else {
-      begin(flight, refresh, around: around, in: nil)
-      return (flight, true)
+      return begin(flight, refresh, around: around, in: nil)
     }
     RefreshSlots.shared.take(of: refresh.maximumConcurrentCount) { slot in
       switch slot {
@@ -72,7 +75,6 @@ final class SharedSessionState: Sendable {
       case .failure: self.end(flight, of: refresh.owner, with: .failure(refresh.endOfProcess))
       }
     }
-    return (flight, true)
   }
 
   private func begin(

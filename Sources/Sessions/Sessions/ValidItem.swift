@@ -200,26 +200,30 @@ extension Session {
   private func refreshOnce(
     _ wish: RefreshWish, _ shared: SharedSessionState
   ) async throws -> RefreshedItem {
-    let (flight, isNew, reader) = try flight(for: wish, shared)
+    let storage = try storage()
+    let reader = storage.inStore?.address.reader
+    let (flight, begin) = try flight(for: wish, shared, storage, reader: reader)
     let refresher = effectiveRefresher
-    let waiter = try flight.join(refresher.policy, session: storageIdentifier, reader: reader)
+    let waiter: RefreshFlight.Waiter?
+    do {
+      // Joined before it begins: a short refresh would end first, and its item would be read again.
+      defer { begin?() }
+      waiter = try flight.join(refresher.policy, session: storageIdentifier, reader: reader)
+    }
     var refreshed = try await flight.outcome(
       for: waiter, refresher.policy, by: refresher.clock, session: storageIdentifier)
-    refreshed.wasJoined = !isNew
+    refreshed.wasJoined = begin == nil
     return refreshed
   }
 
-  /// Returns the refresh under way, or begins one; and the store object that this session reads
-  /// from.
+  /// Returns the refresh under way, or one to begin.
   private func flight(
-    for wish: RefreshWish, _ shared: SharedSessionState
-  ) throws -> (RefreshFlight, isNew: Bool, reader: ObjectIdentifier?) {
-    let storage = try storage()
-    let reader = storage.inStore?.address.reader
+    for wish: RefreshWish, _ shared: SharedSessionState, _ storage: any ItemStorage<T>,
+    reader: ObjectIdentifier?
+  ) throws -> (RefreshFlight, begin: (() -> Void)?) {
     if refresher != nil {
-      let work = WaitingRefresh(session: self, shared: shared, wish: wish)
-      let (flight, isNew) = shared.flight(work, reader: reader)
-      return (flight, isNew, reader)
+      return shared.flight(
+        WaitingRefresh(session: self, shared: shared, wish: wish), reader: reader)
     }
     guard let handler = oldHandler else {
       throw RefreshError.unableToRefresh(error: noRefreshHandler)
@@ -228,8 +232,7 @@ extension Session {
       session: self, storage: storage, shared: shared, handler: handler,
       refresher: effectiveRefresher, wish: wish)
     // The handler's effect on the item is unknown, so the item is not handed over.
-    let (flight, isNew) = shared.flight(work, reader: nil)
-    return (flight, isNew, reader)
+    return shared.flight(work, reader: nil)
   }
 
   private var hasMeansToRefresh: Bool { refresher != nil || oldHandler != nil }
