@@ -13,6 +13,7 @@ let package = Package(
   products: [
     .library(name: "SessionTools", targets: ["SessionTools"]),
     .library(name: "SessionToolsBase", targets: ["SessionToolsBase"]),
+    .library(name: "SecretStores", targets: ["SecretStores"]),
     .library(name: "SealedStore", targets: ["SealedStore"]),
     .library(name: "SecurityKeys", targets: ["SecurityKeys"]),
     .library(name: "DatabaseStore", targets: ["DatabaseStore"]),
@@ -42,46 +43,61 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(
-      name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
-    .target(name: "SecretStores", dependencies: ["CLinux"]),
-    .target(name: "Sessions", dependencies: ["CLinux", "SecretStores"]),
+      name: "CSessionToolsSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .target(name: "SecretStores", dependencies: ["CSessionToolsLinux"]),
+    .target(name: "SessionToolsSessions", dependencies: ["CSessionToolsLinux", "SecretStores"]),
     // Both, under the name by which programs know them.
-    .target(name: "SessionToolsBase", dependencies: ["SecretStores", "Sessions"]),
+    .target(name: "SessionToolsBase", dependencies: ["SecretStores", "SessionToolsSessions"]),
     // Without a testing library, so that it works with any.
     .target(
       name: "SessionToolsTesting", dependencies: ["SessionAuthentication", "SessionToolsBase"]),
-    .target(name: "SealedStore", dependencies: ["CLinux", "CSodium", "SecretStores"]),
+    .target(
+      name: "SealedStore",
+      dependencies: ["CSessionToolsLinux", "CSessionToolsSodium", "SecretStores"]),
     .systemLibrary(
-      name: "CGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
-    .target(name: "DBus", dependencies: ["CGIO"]),
+      name: "CSessionToolsGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+    .target(name: "SessionToolsDBus", dependencies: ["CSessionToolsGIO"]),
     .systemLibrary(
-      name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+      name: "CSessionToolsSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(
       name: "SecretServiceStore",
-      dependencies: ["CLinux", "CSecret", "DBus", "SecretStores"]),
+      dependencies: [
+        "CSessionToolsLinux", "CSessionToolsSecret", "SessionToolsDBus", "SecretStores",
+      ]),
     .target(name: "StoreMigration", dependencies: ["SealedStore", "SecretStores"]),
     .target(name: "SessionAuthentication", dependencies: ["SessionToolsBase"]),
     .systemLibrary(
-      name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+      name: "CSessionToolsFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .target(
       name: "SecurityKeys",
-      dependencies: ["CFIDO2", "SealedStore", "SecretStores", "SessionAuthentication"]),
+      dependencies: ["CSessionToolsFIDO2", "SealedStore", "SecretStores", "SessionAuthentication"]),
     // Without pkg-config: PAM and libcurl need no flags, and their files of Debian 13 lead to
     // warnings.
-    .systemLibrary(name: "CPAM"),
+    .systemLibrary(name: "CSessionToolsPAM"),
     .target(
       name: "LinuxAuthentication",
-      dependencies: ["CPAM", "DBus", "SessionAuthentication", "SessionToolsBase"]),
-    .systemLibrary(name: "CCurl"),
+      dependencies: [
+        "CSessionToolsPAM", "SessionToolsDBus", "SessionAuthentication", "SessionToolsBase",
+      ]),
+    .systemLibrary(name: "CSessionToolsCurl"),
     .target(
-      name: "WebLogin", dependencies: ["CCurl", "CLinux", "CSodium", "DBus", "SessionToolsBase"]),
-    .systemLibrary(name: "CGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+      name: "WebLogin",
+      dependencies: [
+        "CSessionToolsCurl", "CSessionToolsLinux", "CSessionToolsSodium", "SessionToolsDBus",
+        "SessionToolsBase",
+      ]),
+    .systemLibrary(
+      name: "CSessionToolsGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
     .target(
-      name: "GTKScenes", dependencies: ["CGTK", "SessionAuthentication", "SessionToolsBase"]),
-    .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+      name: "GTKScenes",
+      dependencies: ["CSessionToolsGTK", "SessionAuthentication", "SessionToolsBase"]),
+    .systemLibrary(name: "CSessionToolsPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "DatabaseStore",
-      dependencies: ["CLinux", "CPQ", "CSodium", "SealedStore", "SecretStores"]),
+      dependencies: [
+        "CSessionToolsLinux", "CSessionToolsPQ", "CSessionToolsSodium", "SealedStore",
+        "SecretStores",
+      ]),
     .target(
       name: "SessionTools",
       dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),
@@ -92,218 +108,259 @@ let package = Package(
         "SessionToolsBase", adapted("Logging", "swift-log"), adapted("Metrics", "swift-metrics"),
         adapted("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
-    .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CSessionToolsLinux"),
     // The tool's, which starts faster, and on machines without a desktop.
-    .target(name: "LazyLibraries"),
+    .target(name: "SessionToolsLazyLibraries"),
     // What both tools are made of.
     .target(
-      name: "ToolBase",
+      name: "SessionToolsCommand",
       dependencies: [
-        "CLinux", "LazyLibraries", "SealedStore", "SecretServiceStore", "SecurityKeys",
+        "CSessionToolsLinux", "SessionToolsLazyLibraries", "SealedStore", "SecretServiceStore",
+        "SecurityKeys",
         "SessionTools", "SessionToolsBase", "StoreMigration", argumentParser,
       ]),
     .executableTarget(
       name: "session-tools",
       dependencies: [
-        "CLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "CSessionToolsLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
         "SecurityKeys", "SessionAuthentication", "SessionTools", "SessionToolsBase",
-        "StoreMigration", "ToolBase", "WebLogin", argumentParser,
+        "StoreMigration", "SessionToolsCommand", "WebLogin", argumentParser,
       ]),
     // Alone with libpq, which session-tools never links.
     .executableTarget(
       name: "session-tools-database",
       dependencies: [
         "DatabaseStore", "SealedStore", "SessionTools", "SessionToolsBase", "StoreMigration",
-        "ToolBase", argumentParser,
+        "SessionToolsCommand", argumentParser,
       ]),
 
     // Not in the benchmarks' own package, because they time what is not public.
     .target(
-      name: "HotPathLimit", dependencies: ["CSodium"], path: "Benchmarks/Limit",
+      name: "SessionToolsHotPathLimit", dependencies: ["CSessionToolsSodium"],
+      path: "Benchmarks/Limit",
       sources: ["allocations.c", "store.c", "wrapping.c"], publicHeadersPath: "."),
     .executableTarget(
-      name: "hot-paths",
-      dependencies: ["HotPathLimit", "SealedStore", "SessionAuthentication", "SessionToolsBase"],
+      name: "session-tools-hot-paths",
+      dependencies: [
+        "SessionToolsHotPathLimit", "SealedStore", "SessionAuthentication", "SessionToolsBase",
+      ],
       path: "Benchmarks/HotPaths"),
 
-    .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
-    .target(name: "TestSupport", dependencies: ["CSpawn"], path: "Tests/Support/TestSupport"),
+    .systemLibrary(name: "CSessionToolsSpawn", path: "Tests/Support/CSpawn"),
     .target(
-      name: "TestStores", dependencies: ["SessionToolsBase"], path: "Tests/Support/TestStores"),
+      name: "SessionToolsTestSupport", dependencies: ["CSessionToolsSpawn"],
+      path: "Tests/Support/TestSupport"),
     .target(
-      name: "TestThreads", dependencies: ["SessionToolsBase"], path: "Tests/Support/TestThreads"),
+      name: "SessionToolsTestStores", dependencies: ["SessionToolsBase"],
+      path: "Tests/Support/TestStores"),
     .target(
-      name: "BusTestSupport", dependencies: ["DBus", "TestSupport"],
+      name: "SessionToolsTestThreads", dependencies: ["SessionToolsBase"],
+      path: "Tests/Support/TestThreads"),
+    .target(
+      name: "SessionToolsBusTestSupport",
+      dependencies: ["SessionToolsDBus", "SessionToolsTestSupport"],
       path: "Tests/Support/BusTestSupport"),
     .target(
-      name: "OAuthTestSupport", dependencies: ["TestSupport"],
+      name: "SessionToolsOAuthTestSupport", dependencies: ["SessionToolsTestSupport"],
       path: "Tests/Support/OAuthTestSupport"),
     .testTarget(
       name: "SessionToolsTests",
       dependencies: [
-        "OAuthTestSupport", "SessionTools", "SessionToolsTesting", "SessionWorker", "TestSupport",
-        "TestThreads",
+        "SessionToolsOAuthTestSupport", "SessionTools", "SessionToolsTesting",
+        "SessionToolsSessionWorker", "SessionToolsTestSupport",
+        "SessionToolsTestThreads",
       ]),
     .executableTarget(
-      name: "SessionWorker",
-      dependencies: ["SealedStore", "SessionToolsBase", "TestStores", "WebLogin"],
+      name: "SessionToolsSessionWorker",
+      dependencies: ["SealedStore", "SessionToolsBase", "SessionToolsTestStores", "WebLogin"],
       path: "Tests/Workers/SessionWorker"),
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "BusTestSupport", "DatabaseServer", "DatabaseStore", "OAuthTestSupport", "SealedStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsTesting", "TestSupport",
-        "TestThreads", "WebLogin", "session-tools", "session-tools-database",
+        "SessionToolsBusTestSupport", "SessionToolsDatabaseServer", "DatabaseStore",
+        "SessionToolsOAuthTestSupport", "SealedStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsTesting", "SessionToolsTestSupport",
+        "SessionToolsTestThreads", "WebLogin", "session-tools", "session-tools-database",
       ]),
     .testTarget(
       name: "SessionToolsBaseTests",
       dependencies: [
-        "InstallRacer", "SessionToolsBase", "SessionToolsTesting", "TestStores", "TestSupport",
+        "SessionToolsInstallRacer", "SessionToolsBase", "SessionToolsTesting",
+        "SessionToolsTestStores", "SessionToolsTestSupport",
       ]),
     .testTarget(
       name: "SessionToolsTestingTests",
       dependencies: [
-        "SealedStore", "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "TestSupport",
+        "SealedStore", "SessionToolsBase", "SessionToolsTesting", "StoreMigration",
+        "SessionToolsTestSupport",
       ]),
     .executableTarget(
-      name: "InstallRacer", dependencies: ["SessionToolsBase"], path: "Tests/Workers/InstallRacer"),
+      name: "SessionToolsInstallRacer", dependencies: ["SessionToolsBase"],
+      path: "Tests/Workers/InstallRacer"),
     // Code of 2019, in the language mode of its time.
     .testTarget(
       name: "CompatibilityTests", dependencies: ["SessionTools"],
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .target(
-      name: "StoreTestSupport",
-      dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "TestSupport"],
+      name: "SessionToolsStoreTestSupport",
+      dependencies: [
+        "CSessionToolsSodium", "SealedStore", "SessionToolsBase", "SessionToolsTestSupport",
+      ],
       path: "Tests/Support/StoreTestSupport"),
     // Without the library: the commit protocol as the text of the format says it.
-    .target(name: "StoreModel", path: "Tests/Support/StoreModel"),
-    .testTarget(name: "StoreModelTests", dependencies: ["StoreModel", "TestSupport"]),
+    .target(name: "SessionToolsStoreModel", path: "Tests/Support/StoreModel"),
+    .testTarget(
+      name: "StoreModelTests", dependencies: ["SessionToolsStoreModel", "SessionToolsTestSupport"]),
     .target(
-      name: "FuzzTargets",
-      dependencies: ["CSodium", "SealedStore", "SessionToolsBase", "StoreTestSupport"],
+      name: "SessionToolsFuzzTargets",
+      dependencies: [
+        "CSessionToolsSodium", "SealedStore", "SessionToolsBase", "SessionToolsStoreTestSupport",
+      ],
       path: "Tests/Tools/Fuzzing/Targets"),
     // The program's sources once more: nothing can link an executable.
     .target(
-      name: "ProgramFuzzTargets",
+      name: "SessionToolsProgramFuzzTargets",
       dependencies: [
-        "CLinux", "FuzzTargets", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
+        "CSessionToolsLinux", "SessionToolsFuzzTargets", "LinuxAuthentication", "SealedStore",
+        "SecretServiceStore",
         "SecurityKeys", "SessionAuthentication", "SessionTools", "SessionToolsBase",
-        "StoreMigration", "ToolBase", "WebLogin", argumentParser,
+        "StoreMigration", "SessionToolsCommand", "WebLogin", argumentParser,
       ],
       path: "Tests/Tools/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(
-      name: "StoreWorker",
+      name: "SessionToolsStoreWorker",
       dependencies: [
-        "SealedStore", "SessionAuthentication", "SessionToolsBase", "StoreTestSupport",
-        "TestSupport",
+        "SealedStore", "SessionAuthentication", "SessionToolsBase", "SessionToolsStoreTestSupport",
+        "SessionToolsTestSupport",
       ],
       path: "Tests/Workers/StoreWorker"),
     .testTarget(
       name: "SessionAuthenticationTests",
       dependencies: [
         "SealedStore", "SessionAuthentication", "SessionToolsBase", "SessionToolsTesting",
-        "TestStores", "TestSupport",
+        "SessionToolsTestStores", "SessionToolsTestSupport",
       ]),
     .testTarget(
       name: "SealedStoreTests",
       dependencies: [
-        "CSodium", "FuzzTargets", "SealedStore", "SessionToolsBase", "StoreModel",
-        "StoreTestSupport", "StoreWorker", "TestSupport", "TestThreads",
+        "CSessionToolsSodium", "SessionToolsFuzzTargets", "SealedStore", "SessionToolsBase",
+        "SessionToolsStoreModel",
+        "SessionToolsStoreTestSupport", "SessionToolsStoreWorker", "SessionToolsTestSupport",
+        "SessionToolsTestThreads",
       ]),
     .target(
-      name: "SoftwareKeys", dependencies: ["TestSupport"], path: "Tests/Support/SoftwareKeys"),
+      name: "SessionToolsSoftwareKeys", dependencies: ["SessionToolsTestSupport"],
+      path: "Tests/Support/SoftwareKeys"),
     .executableTarget(
-      name: "SecurityKeyWorker",
+      name: "SessionToolsSecurityKeyWorker",
       dependencies: ["SealedStore", "SecurityKeys", "SessionAuthentication", "SessionToolsBase"],
       path: "Tests/Workers/SecurityKeyWorker"),
     .testTarget(
       name: "SecurityKeysTests",
       dependencies: [
-        "SealedStore", "SecurityKeyWorker", "SecurityKeys", "SessionToolsBase", "SoftwareKeys",
-        "TestSupport", "TestThreads",
+        "SealedStore", "SessionToolsSecurityKeyWorker", "SecurityKeys", "SessionToolsBase",
+        "SessionToolsSoftwareKeys",
+        "SessionToolsTestSupport", "SessionToolsTestThreads",
       ]),
     .executableTarget(
-      name: "DatabaseWorker",
-      dependencies: ["DatabaseStore", "SealedStore", "SessionToolsBase", "StoreTestSupport"],
+      name: "SessionToolsDatabaseWorker",
+      dependencies: [
+        "DatabaseStore", "SealedStore", "SessionToolsBase", "SessionToolsStoreTestSupport",
+      ],
       path: "Tests/Workers/DatabaseWorker"),
     .testTarget(
       name: "DatabaseStoreTests",
       dependencies: [
-        "CSodium", "DatabaseServer", "DatabaseStore", "DatabaseWorker", "SealedStore",
-        "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "StoreTestSupport",
-        "TestStores", "TestSupport", "TestThreads",
+        "CSessionToolsSodium", "SessionToolsDatabaseServer", "DatabaseStore",
+        "SessionToolsDatabaseWorker", "SealedStore",
+        "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "SessionToolsStoreTestSupport",
+        "SessionToolsTestStores", "SessionToolsTestSupport", "SessionToolsTestThreads",
       ]),
     .testTarget(
       name: "StoreMigrationTests",
       dependencies: [
-        "SealedStore", "SessionToolsBase", "StoreMigration", "StoreTestSupport", "TestStores",
-        "TestSupport", "TestThreads",
+        "SealedStore", "SessionToolsBase", "StoreMigration", "SessionToolsStoreTestSupport",
+        "SessionToolsTestStores",
+        "SessionToolsTestSupport", "SessionToolsTestThreads",
       ]),
     .testTarget(
       name: "SecretServiceStoreTests",
       dependencies: [
-        "BusTestSupport", "DBus", "SandboxedApp", "SealedStore", "SecretServiceStore",
-        "SessionTools", "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "TestSupport",
+        "SessionToolsBusTestSupport", "SessionToolsDBus", "SessionToolsSandboxedApp", "SealedStore",
+        "SecretServiceStore",
+        "SessionTools", "SessionToolsBase", "SessionToolsTesting", "StoreMigration",
+        "SessionToolsTestSupport",
         "session-tools",
       ],
       exclude: ["Transcripts"]),
     .executableTarget(
-      name: "SandboxedApp", dependencies: ["SessionTools"], path: "Tests/Workers/SandboxedApp"),
+      name: "SessionToolsSandboxedApp", dependencies: ["SessionTools"],
+      path: "Tests/Workers/SandboxedApp"),
     .executableTarget(
-      name: "AuthenticationWorker",
+      name: "SessionToolsAuthenticationWorker",
       dependencies: [
-        "CPAM", "LinuxAuthentication", "SessionAuthentication", "SessionToolsBase", "TestSupport",
+        "CSessionToolsPAM", "LinuxAuthentication", "SessionAuthentication", "SessionToolsBase",
+        "SessionToolsTestSupport",
       ],
       path: "Tests/Workers/AuthenticationWorker"),
     .testTarget(
       name: "LinuxAuthenticationTests",
       dependencies: [
-        "AuthenticationWorker", "BusTestSupport", "DBus", "LinuxAuthentication",
-        "SessionAuthentication", "SessionToolsBase", "TestSupport",
+        "SessionToolsAuthenticationWorker", "SessionToolsBusTestSupport", "SessionToolsDBus",
+        "LinuxAuthentication",
+        "SessionAuthentication", "SessionToolsBase", "SessionToolsTestSupport",
       ]),
     .testTarget(
       name: "WebLoginTests",
       dependencies: [
-        "BusTestSupport", "DBus", "OAuthTestSupport", "SealedStore", "SessionAuthentication",
-        "SessionToolsBase", "SessionToolsTesting", "TestStores", "TestSupport", "TestThreads",
+        "SessionToolsBusTestSupport", "SessionToolsDBus", "SessionToolsOAuthTestSupport",
+        "SealedStore", "SessionAuthentication",
+        "SessionToolsBase", "SessionToolsTesting", "SessionToolsTestStores",
+        "SessionToolsTestSupport", "SessionToolsTestThreads",
         "WebLogin", "session-tools",
       ]),
     .executableTarget(
-      name: "WindowWorker",
+      name: "SessionToolsWindowWorker",
       dependencies: [
-        "CGTK", "GTKScenes", "LinuxAuthentication", "SealedStore", "SessionAuthentication",
+        "CSessionToolsGTK", "GTKScenes", "LinuxAuthentication", "SealedStore",
+        "SessionAuthentication",
         "SessionToolsBase",
       ],
       path: "Tests/Workers/WindowWorker"),
     // The demo.
     .executableTarget(
-      name: "MailReader",
+      name: "SessionToolsMailReader",
       dependencies: [
-        "CGTK", "GTKScenes", "LinuxAuthentication", "SealedStore", "SessionAuthentication",
+        "CSessionToolsGTK", "GTKScenes", "LinuxAuthentication", "SealedStore",
+        "SessionAuthentication",
         "SessionToolsBase", "WebLogin",
       ],
       path: "Tests/Workers/MailReader"),
     .testTarget(
       name: "GTKScenesTests",
       dependencies: [
-        "BusTestSupport", "MailReader", "OAuthTestSupport", "SealedStore", "SessionToolsBase",
-        "TestSupport", "TestThreads", "WebLogin", "WindowWorker",
+        "SessionToolsBusTestSupport", "SessionToolsMailReader", "SessionToolsOAuthTestSupport",
+        "SealedStore", "SessionToolsBase",
+        "SessionToolsTestSupport", "SessionToolsTestThreads", "WebLogin",
+        "SessionToolsWindowWorker",
       ]),
     .target(
-      name: "DatabaseServer", dependencies: ["TestSupport"],
+      name: "SessionToolsDatabaseServer", dependencies: ["SessionToolsTestSupport"],
       path: "Tests/Support/DatabaseServer"),
     .testTarget(
       name: "DatabaseCommandTests",
       dependencies: [
-        "DatabaseServer", "SealedStore", "SessionToolsBase", "TestSupport", "TestThreads",
+        "SessionToolsDatabaseServer", "SealedStore", "SessionToolsBase", "SessionToolsTestSupport",
+        "SessionToolsTestThreads",
         "session-tools", "session-tools-database",
       ],
       exclude: ["Transcripts"]),
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "BusTestSupport", "FuzzTargets", "ProgramFuzzTargets", "SessionToolsBase", "SoftwareKeys",
-        "TestSupport", "TestThreads", "session-tools",
+        "SessionToolsBusTestSupport", "SessionToolsFuzzTargets", "SessionToolsProgramFuzzTargets",
+        "SessionToolsBase", "SessionToolsSoftwareKeys",
+        "SessionToolsTestSupport", "SessionToolsTestThreads", "session-tools",
       ],
       exclude: ["Transcripts"]),
   ]
@@ -312,9 +369,12 @@ let package = Package(
 // Tests/Tools/Fuzzing/run alone builds this, because it links libFuzzer.
 if Context.environment["SESSION_TOOLS_FUZZING"] != nil {
   package.targets += [
-    .systemLibrary(name: "CLibFuzzer", path: "Tests/Tools/Fuzzing/CLibFuzzer"),
+    .systemLibrary(name: "CSessionToolsLibFuzzer", path: "Tests/Tools/Fuzzing/CLibFuzzer"),
     .executableTarget(
-      name: "Fuzzer", dependencies: ["CLibFuzzer", "FuzzTargets", "ProgramFuzzTargets"],
+      name: "SessionToolsFuzzer",
+      dependencies: [
+        "CSessionToolsLibFuzzer", "SessionToolsFuzzTargets", "SessionToolsProgramFuzzTargets",
+      ],
       path: "Tests/Tools/Fuzzing/Fuzzer"),
   ]
 }
@@ -322,7 +382,10 @@ if Context.environment["SESSION_TOOLS_FUZZING"] != nil {
 // Tests/run --quick sets this variable, because it installs nothing: everything that needs GTK is
 // left out.
 if Context.environment["SESSION_TOOLS_WITHOUT_WINDOWS"] != nil {
-  let windows = ["CGTK", "GTKScenes", "GTKScenesTests", "MailReader", "WindowWorker"]
+  let windows = [
+    "CSessionToolsGTK", "GTKScenes", "GTKScenesTests", "SessionToolsMailReader",
+    "SessionToolsWindowWorker",
+  ]
   package.products.removeAll { $0.name == "GTKScenes" }
   package.targets.removeAll { windows.contains($0.name) }
 }

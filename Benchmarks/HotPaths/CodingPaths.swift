@@ -1,5 +1,5 @@
 import Foundation
-import HotPathLimit
+import SessionToolsHotPathLimit
 import SealedStore
 import SessionToolsBase
 

@@ -1,5 +1,5 @@
 import Foundation
-import HotPathLimit
+import SessionToolsHotPathLimit
 
 /// An operation that is done for every item, and the least work that it needs.
 struct HotPath {

@@ -1,9 +1,9 @@
 import Foundation
-import HotPathLimit
+import SessionToolsHotPathLimit
 
 /// A store of `Limit/store.c` that has no files.
 final class LimitStore {
-  private var store = HotPathLimit.store()
+  private var store = SessionToolsHotPathLimit.store()
   private var canonical = [UInt8](repeating: 0, count: LARGEST_CANONICAL_BYTES)
   private let canonicalByteCount: Int
   private var tag: [UInt64] = [0, 0]
@@ -44,7 +44,7 @@ final class LimitStore {
     let record = unsafe malloc(sealed.byteCount).assumingMemoryBound(to: UInt8.self)
     defer { unsafe free(record) }
     unsafe memcpy(record, sealed.bytes, sealed.byteCount)
-    var entry = HotPathLimit.entry()
+    var entry = SessionToolsHotPathLimit.entry()
     unsafe memcpy(&entry.number_low, record + 8, 4)
     entry.tag = (tag[0], tag[1])
     entry.record_bytes = UInt32(sealed.byteCount)

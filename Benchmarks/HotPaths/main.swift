@@ -1,9 +1,9 @@
 import Foundation
-import HotPathLimit
+import SessionToolsHotPathLimit
 
 let usage = """
-  usage: hot-paths BYTES PAIRS
-         hot-paths refresh WAITERS PAIRS
+  usage: session-tools-hot-paths BYTES PAIRS
+         session-tools-hot-paths refresh WAITERS PAIRS
 
   Times the operations that are done for every item, at an encoded length from 100 to 16,777,216
   bytes, or a refresh that 1 to 10,000 tasks wait for. Compares each with the least work that it
@@ -56,5 +56,5 @@ do {
   default: fail(usage, status: 2)
   }
 } catch {
-  fail("hot-paths: \((error as? Failure)?.message ?? "\(error)")", status: 1)
+  fail("session-tools-hot-paths: \((error as? Failure)?.message ?? "\(error)")", status: 1)
 }

@@ -21,7 +21,7 @@ def measure(
     built: programs.Programs, new_store: Callable[[str], pathlib.Path], is_quick: bool,
 ) -> list[rows.Row]:
     """Lets all users of a crowd request a token at once, and measures the process meanwhile."""
-    worker, made = built.paths["SessionWorker"], []
+    worker, made = built.paths["SessionToolsSessionWorker"], []
     for users, delay in CROWDS:
         title = f"{users:,} users, {delay * 1000:,.0f} ms"
         runs = []
@@ -49,7 +49,7 @@ def _ask(
                 [worker, "crowd", store, key, address, str(users)], capture_output=True, text=True,
                 check=False)
             if done.returncode != 0:
-                raise Failure(f"SessionWorker crowd: {done.stderr.strip() or done.returncode}")
+                raise Failure(f"SessionToolsSessionWorker crowd: {done.stderr.strip() or done.returncode}")
             with urllib.request.urlopen(f"{address}/counts") as answer:
                 counts = json.load(answer)
         finally:

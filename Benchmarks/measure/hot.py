@@ -9,7 +9,7 @@ SIZES = {100: "100 B", 512: "512 B", 4096: "4 KiB", 65_536: "64 KiB", 1 << 20: "
 def measure(programs: Programs, is_quick: bool) -> list[rows.Row]:
     """Times all operations at every size; each pair within one process."""
     made: list[rows.Row] = []
-    hot_paths = programs.paths["hot-paths"]
+    hot_paths = programs.paths["session-tools-hot-paths"]
     for size, title in SIZES.items():
         progress(f"hot paths, {title}")
         for result in run_lines([hot_paths, size, 11 if is_quick else 51]):

@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 # The package of each program.
 PACKAGES = {
     "store-limit": HERE, "store-workload": HERE, "database-limit": HERE, "database-workload": HERE,
-    "hot-paths": HERE.parent, "SessionWorker": HERE.parent}
+    "session-tools-hot-paths": HERE.parent, "SessionToolsSessionWorker": HERE.parent}
 
 
 @dataclasses.dataclass

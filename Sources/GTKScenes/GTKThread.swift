@@ -1,4 +1,4 @@
-import CGTK
+import CSessionToolsGTK
 
 /// The thread of GTK's main loop, on which alone GTK is called.
 enum GTKThread {

@@ -1,4 +1,4 @@
-import CGTK
+import CSessionToolsGTK
 
 /// Whether any window of the program has the focus, gated or not, such as a dialog.
 ///

@@ -1,4 +1,4 @@
-import CGTK
+import CSessionToolsGTK
 
 /// A closure that handles a signal of a GObject.
 @safe final class Signal {

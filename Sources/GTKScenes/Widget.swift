@@ -1,4 +1,4 @@
-import CGTK
+import CSessionToolsGTK
 import SessionToolsBase
 
 /// A widget of GTK: all calls of GTK but those of the signals and the thread are here.

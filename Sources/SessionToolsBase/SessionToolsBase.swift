@@ -1,2 +1,2 @@
 @_exported public import SecretStores
-@_exported public import Sessions
+@_exported public import SessionToolsSessions

@@ -1,7 +1,7 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// A database that could be connected to.
 struct DatabaseAccess {

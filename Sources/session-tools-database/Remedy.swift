@@ -1,7 +1,7 @@
 import DatabaseStore
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 
 /// The tool's options and commands, in place of the advice that the library has for programs.
 enum Remedy {

@@ -2,7 +2,7 @@ import ArgumentParser
 import DatabaseStore
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools-database`.
 struct RootCommand: RootToolCommand {

@@ -1,5 +1,5 @@
 import Glibc
-import ToolBase
+import SessionToolsCommand
 
 System.occupyStandardDescriptors()
 System.forbidCoreDumps()

@@ -1,6 +1,6 @@
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 import WebLogin
 
 extension RootCommand {

@@ -1,9 +1,9 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The keys that `unlock` keeps in the agent.

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The clipboard of a display without a screen.

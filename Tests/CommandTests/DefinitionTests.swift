@@ -1,5 +1,5 @@
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// What is true of the definitions of all commands.

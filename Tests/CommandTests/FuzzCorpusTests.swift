@@ -1,6 +1,6 @@
-import FuzzTargets
-import ProgramFuzzTargets
-import TestThreads
+import SessionToolsFuzzTargets
+import SessionToolsProgramFuzzTargets
+import SessionToolsTestThreads
 import Testing
 
 /// The inputs that are kept from the fuzzer; `Tests/Tools/Fuzzing/run` looks for more.

@@ -1,6 +1,6 @@
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The tool while another process holds the store's lock.

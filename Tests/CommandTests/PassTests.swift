@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Entries of `pass` whose key has a passphrase, opened by the real gpg as `pass` opens them.

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// What others put beside a store under the names of journals that were being removed.

@@ -1,8 +1,8 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The progress of a migration on terminals of several widths.

@@ -1,5 +1,5 @@
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The questions that keep a person from losing a value.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Each command that the doctor shows repairs what it is shown for: it is run in the state in which

@@ -1,6 +1,6 @@
-import SoftwareKeys
-import TestSupport
-import TestThreads
+import SessionToolsSoftwareKeys
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Security keys in front of a person at a terminal.

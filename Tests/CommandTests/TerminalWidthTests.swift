@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tables and messages on terminals of several widths.

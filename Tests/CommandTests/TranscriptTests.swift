@@ -1,7 +1,7 @@
 import Foundation
-import SoftwareKeys
-import TestSupport
-import TestThreads
+import SessionToolsSoftwareKeys
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct TranscriptTests {

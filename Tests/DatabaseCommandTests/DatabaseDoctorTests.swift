@@ -1,7 +1,7 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// What doctor finds on a server that is not as it should be.

@@ -1,6 +1,6 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// `session-tools-database` beside a server, with a database of its own.
 ///

@@ -1,6 +1,6 @@
-import DatabaseServer
-import TestSupport
-import TestThreads
+import SessionToolsDatabaseServer
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct DatabaseTranscriptTests {

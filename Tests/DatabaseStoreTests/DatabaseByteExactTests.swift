@@ -1,7 +1,7 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 /// Tests that the library writes the same bytes as the independent writer from the same random

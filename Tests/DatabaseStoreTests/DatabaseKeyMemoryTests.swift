@@ -1,8 +1,8 @@
 import Foundation
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests that search for keys in the memory of a process that sealed and opened rows.
@@ -32,7 +32,7 @@ import Testing
   @Test(.disabled(if: isSanitized, "a sanitizer's memory cannot be searched"))
   func `no key and no value is in memory after it is wiped or released`() throws {
     let (process, input, output) = try Child.piped(
-      BuildDirectory.program("DatabaseWorker"), ["memory", "\(Self.seed)"])
+      BuildDirectory.program("SessionToolsDatabaseWorker"), ["memory", "\(Self.seed)"])
     defer { process.kill() }
 
     // The index key and the data key are never kept. All others must be found, which shows that the

@@ -1,8 +1,8 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct DatabaseVectorTests {

@@ -2,8 +2,8 @@ import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests that the independent implementation in `Tests/Tools/FormatReader` can read the library's

@@ -1,7 +1,7 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct RowSizeTests {

@@ -1,6 +1,6 @@
 import DatabaseStore
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct SchemaTests {

@@ -1,7 +1,7 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The cover as a screen reader finds it, and for those who need other colors and sizes.

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// What is covered beside the content: surfaces above it, keys, and the time that wiping takes.

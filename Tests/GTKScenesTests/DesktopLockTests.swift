@@ -1,6 +1,6 @@
-import BusTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsBusTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The desktop's locks, seen by windows: logind and the screen saver are mocks on a real bus.

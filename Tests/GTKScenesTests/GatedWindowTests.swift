@@ -1,7 +1,7 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Real windows on an X server and on a Wayland compositor, with a person at the keyboard.

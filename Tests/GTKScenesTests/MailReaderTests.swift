@@ -1,10 +1,10 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 import WebLogin
 
@@ -23,7 +23,7 @@ import WebLogin
     let desktop = try await Desktop(.x11, accessibleOn: bus.address)
     try desktop.setBrowser(try #require(chromium.environment(.open)["BROWSER"]))
     let mail = try LineProgram(
-      BuildDirectory.program("MailReader"), [server.address],
+      BuildDirectory.program("SessionToolsMailReader"), [server.address],
       environment: desktop.environment
         .merging(chromium.environment(.open)) { $1 }
         .merging([
@@ -106,7 +106,7 @@ import WebLogin
   @Test func `without a display the demo ends with a sentence`() async throws {
     let failure = await #expect(throws: Program.Failure.self) {
       try await Program.run(
-        BuildDirectory.program("MailReader"), ["http://127.0.0.1:9"],
+        BuildDirectory.program("SessionToolsMailReader"), ["http://127.0.0.1:9"],
         environment: ["PATH": "/usr/bin:/bin"])
     }
     #expect(failure?.status == 1)

@@ -1,6 +1,6 @@
-import BusTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsBusTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Searches for what was typed into the cover in the program's memory.

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Windows that come and go, with and without a question.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A program that an article shows, compiled as its readers would compile it: it sees only the
 /// public API.
@@ -14,9 +14,9 @@ final class ArticleProgram: Sendable {
   /// The libraries that are linked, each with the program of this build that has its objects; a
   /// library's name is also that of its directory of objects.
   private static let libraries = [
-    "DBus": "session-tools", "LinuxAuthentication": "session-tools",
+    "SessionToolsDBus": "session-tools", "LinuxAuthentication": "session-tools",
     "SealedStore": "session-tools", "SecretServiceStore": "session-tools",
-    "SecretStores": "session-tools", "Sessions": "session-tools",
+    "SecretStores": "session-tools", "SessionToolsSessions": "session-tools",
     "SessionAuthentication": "session-tools", "SessionTools": "session-tools",
     "SessionToolsBase": "session-tools", "WebLogin": "session-tools",
     "DatabaseStore": "session-tools-database",
@@ -43,7 +43,10 @@ final class ArticleProgram: Sendable {
 
   /// Returns the compiler's options for a program that imports modules of this build.
   static func compilerOptions() throws -> [String] {
-    let modules = ["CCurl", "CGIO", "CLinux", "CPAM", "CPQ", "CSecret", "CSodium"].map {
+    let modules = [
+      "CSessionToolsCurl", "CSessionToolsGIO", "CSessionToolsLinux", "CSessionToolsPAM",
+      "CSessionToolsPQ", "CSessionToolsSecret", "CSessionToolsSodium",
+    ].map {
       "\(SourceDirectory.path)/Sources/\($0)"
     }
     return try ["-swift-version", "6", "-warnings-as-errors"]

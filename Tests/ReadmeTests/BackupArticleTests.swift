@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The article about backups, whose commands are run as its reader would run them.

@@ -1,8 +1,8 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import Glibc
-import OAuthTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsOAuthTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The program of the article about several machines, at a real authorization server that ends the

@@ -1,9 +1,9 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SealedStore
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The service of the article about several machines, with a database and an authorization server.

@@ -1,7 +1,7 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SessionTools
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The article about moving secrets, whose commands are run as its reader would run them.

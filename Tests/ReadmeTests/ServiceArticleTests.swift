@@ -1,7 +1,7 @@
 import Foundation
-import OAuthTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsOAuthTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The program of the article about a service, at a real authorization server.

@@ -1,8 +1,8 @@
 import Foundation
 import FoundationNetworking
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SessionTools
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The article's service with its credential, its directory and an authorization server.

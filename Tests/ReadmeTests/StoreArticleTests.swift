@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsTesting
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The package that an article builds, written and tested as its readers would: outside of this

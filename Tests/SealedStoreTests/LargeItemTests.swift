@@ -1,7 +1,7 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of items that are longer than the buffers for reading and rewriting.

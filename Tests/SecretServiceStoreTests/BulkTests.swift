@@ -1,4 +1,4 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SecretServiceStore
 import SessionToolsBase

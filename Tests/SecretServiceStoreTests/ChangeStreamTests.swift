@@ -1,9 +1,9 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import SecretServiceStore
 import SessionToolsBase
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The events of a stream so far.
@@ -30,7 +30,7 @@ private final class Reported: Sendable {
 
   /// Waits for an event, and drops the events that came before it.
   func wait(for event: StoreEvent) async throws {
-    try await TestSupport.wait(until: "\(event)") { take().contains(event) }
+    try await SessionToolsTestSupport.wait(until: "\(event)") { take().contains(event) }
   }
 }
 

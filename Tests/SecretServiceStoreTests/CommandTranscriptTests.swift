@@ -1,6 +1,6 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// `session-tools` on a bus of its own, with gnome-keyring, KWallet, KeePassXC or no provider.

@@ -1,9 +1,9 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
 import SessionToolsTesting
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The promises of every store, with each provider.

@@ -1,10 +1,10 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import SealedStore
 import SecretServiceStore
 import SessionTools
 import SessionToolsBase
 import StoreMigration
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// A provider that returns an empty secret for a locked item, as KWallet does; this is neither a

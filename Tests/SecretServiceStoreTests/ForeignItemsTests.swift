@@ -1,10 +1,10 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Items of other programs in the Secret Service, written by those programs themselves.

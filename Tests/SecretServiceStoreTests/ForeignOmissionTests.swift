@@ -1,8 +1,8 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// What a migration of another program's items leaves out, and what a collection has if it finds

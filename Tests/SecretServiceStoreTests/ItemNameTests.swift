@@ -1,6 +1,6 @@
 import SecretServiceStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Names as providers store them.

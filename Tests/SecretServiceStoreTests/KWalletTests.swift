@@ -1,8 +1,8 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// KWallet's peculiarities: a closed wallet returns empty secrets, a login opens the wallet but

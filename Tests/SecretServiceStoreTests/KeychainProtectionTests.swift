@@ -1,11 +1,11 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SealedStore
 import SecretServiceStore
 import SessionTools
 import SessionToolsBase
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 private struct User: Codable, Equatable, Sendable {

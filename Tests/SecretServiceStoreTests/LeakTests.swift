@@ -1,8 +1,8 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// In processes of their own, whose memory nothing else uses.

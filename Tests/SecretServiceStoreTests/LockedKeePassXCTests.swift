@@ -1,7 +1,7 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import SecretServiceStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// KeePassXC's two ways to withhold an item: a locked database, and an item that each program may

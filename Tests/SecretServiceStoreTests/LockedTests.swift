@@ -1,8 +1,8 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Found, absent and locked are three different results, however gnome-keyring was locked.

@@ -1,10 +1,10 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import SealedStore
 import SecretServiceStore
 import SessionTools
 import SessionToolsBase
 import StoreMigration
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Migrations out of keyrings and into them.

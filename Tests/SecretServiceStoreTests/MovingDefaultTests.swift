@@ -1,10 +1,10 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import SealedStore
 import SecretServiceStore
 import SessionTools
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The default collection is another one tomorrow, and a label changes when a database is locked:

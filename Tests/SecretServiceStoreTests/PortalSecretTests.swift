@@ -1,7 +1,7 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import SecretServiceStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// What an app makes of the answers of a portal for secrets.

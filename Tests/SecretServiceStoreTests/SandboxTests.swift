@@ -1,10 +1,10 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SealedStore
 import SecretServiceStore
 import SessionTools
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// An app as it would be for iOS, in the sandbox of a Flatpak or a Snap, on a desktop with
@@ -149,7 +149,7 @@ import Testing
     let keyring = try await GnomeKeyring(on: bus)
     let portal = try await RealPortal(on: bus)
     defer { withExtendedLifetime((keyring, portal)) {} }
-    let program = BuildDirectory.program("SandboxedApp")
+    let program = BuildDirectory.program("SessionToolsSandboxedApp")
     let snap = bus.environment.merging(["SNAP": "/snap/mail/1"]) { $1 }
     for (arguments, answer) in [(["store", "Ada"], "stored\n"), (["read"], "Ada\n")] {
       #expect(try await Program.run(program, arguments, environment: snap) == answer)
@@ -177,6 +177,6 @@ import Testing
   /// Runs the app outside of a sandbox.
   private func outside(_ arguments: String...) async throws -> String {
     try await Program.run(
-      BuildDirectory.program("SandboxedApp"), arguments, environment: bus.environment)
+      BuildDirectory.program("SessionToolsSandboxedApp"), arguments, environment: bus.environment)
   }
 }

@@ -1,10 +1,10 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
 import SealedStore
 import SecretServiceStore
 import SessionTools
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite(.fewAtATime) struct SecretServiceKeyTests {

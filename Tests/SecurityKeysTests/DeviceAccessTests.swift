@@ -1,7 +1,7 @@
 import Foundation
 import SecurityKeys
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Without libfido2, which does not list what it may not open.

@@ -1,6 +1,6 @@
 import SealedStore
-import SoftwareKeys
-import TestThreads
+import SessionToolsSoftwareKeys
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct EnrollingTests {

@@ -1,8 +1,8 @@
 import SealedStore
 import SecurityKeys
 import SessionToolsBase
-import SoftwareKeys
-import TestThreads
+import SessionToolsSoftwareKeys
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct ForgedSlotTests {

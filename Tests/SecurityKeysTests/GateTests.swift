@@ -1,6 +1,6 @@
-import SoftwareKeys
-import TestSupport
-import TestThreads
+import SessionToolsSoftwareKeys
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct GateTests {

@@ -1,9 +1,9 @@
 import SealedStore
 import SecurityKeys
 import SessionToolsBase
-import SoftwareKeys
-import TestSupport
-import TestThreads
+import SessionToolsSoftwareKeys
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct InterruptedTests {

@@ -1,5 +1,5 @@
-import SoftwareKeys
-import TestThreads
+import SessionToolsSoftwareKeys
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct WrongPINTests {

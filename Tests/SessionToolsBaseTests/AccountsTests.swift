@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 /// A store in memory that counts how often its names are listed.

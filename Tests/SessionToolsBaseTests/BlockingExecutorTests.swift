@@ -2,7 +2,7 @@ import Foundation
 import SessionToolsBase
 import SessionToolsTesting
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct BlockingExecutorTests {

@@ -1,6 +1,6 @@
 import Glibc
 import SessionToolsBase
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 /// A store that notes for each blocking call whether it ran on the store's thread.

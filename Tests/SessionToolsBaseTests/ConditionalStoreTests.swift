@@ -1,5 +1,5 @@
 import SessionToolsBase
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 /// Sessions on a store that looks at an item and changes it in one step.

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct `the identifier of an installation` {
@@ -244,7 +244,8 @@ private final class Racer {
   init(_ path: String, roundCount: Int) throws {
     // The racer is built beside the tests.
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "InstallRacer")
+    let program = URL(filePath: tests).deletingLastPathComponent().appending(
+      path: "SessionToolsInstallRacer")
     (process, input, output) = try Child.piped(program.path, [path, "\(roundCount)"])
   }
 

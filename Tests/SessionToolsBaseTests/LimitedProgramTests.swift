@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Programs that write too much output or errors, take too long or do not end.

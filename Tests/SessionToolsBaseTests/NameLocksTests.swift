@@ -1,6 +1,6 @@
 import Dispatch
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct `name locks` {

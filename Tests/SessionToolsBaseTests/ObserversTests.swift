@@ -1,5 +1,5 @@
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct `observers of a store` {

@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct PathTests {

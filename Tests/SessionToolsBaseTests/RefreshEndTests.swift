@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The state after refreshes have ended, and before the process ends.

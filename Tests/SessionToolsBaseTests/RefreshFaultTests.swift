@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 /// Refreshes of an item whose store fails.

@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 @Suite struct `refreshing a user session` {

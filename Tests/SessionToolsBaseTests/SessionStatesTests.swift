@@ -2,7 +2,7 @@ import Dispatch
 import SessionToolsBase
 import SessionToolsTesting
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct `the states of a session` {

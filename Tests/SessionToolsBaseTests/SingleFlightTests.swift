@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 /// Holds refreshes until the test releases them.

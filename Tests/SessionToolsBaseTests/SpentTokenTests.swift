@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 import SessionToolsTesting
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 /// What the store has while a token is under way, and what happens after a kill.

@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
-import TestStores
-import TestSupport
+import SessionToolsTestStores
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct `a store container` {

@@ -1,6 +1,6 @@
 import SessionToolsBase
 import SessionToolsTesting
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 /// What becomes of an item that a server has issued and that is not stored yet.

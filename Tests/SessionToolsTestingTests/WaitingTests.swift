@@ -1,4 +1,4 @@
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// How long the tests themselves wait.

@@ -1,6 +1,6 @@
 import Foundation
 import SessionTools
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Changes that depend on what is stored, in each store that compares for itself.

@@ -1,7 +1,7 @@
 import Foundation
 import SessionTools
 import SessionToolsTesting
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 private struct User: Codable, Equatable, Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import SessionTools
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Other suites of the process run meanwhile, so each test looks only at its own session and store.

@@ -1,8 +1,8 @@
 import SessionToolsBase
 import StoreMigration
 import Synchronization
-import TestStores
-import TestThreads
+import SessionToolsTestStores
+import SessionToolsTestThreads
 import Testing
 
 /// Migrations that are cancelled, and go on later.

@@ -3,8 +3,8 @@ import SealedStore
 import SessionToolsBase
 import StoreMigration
 import Synchronization
-import TestStores
-import TestThreads
+import SessionToolsTestStores
+import SessionToolsTestThreads
 import Testing
 
 /// Stores that others change while a migration is under way, or before it is undone.

@@ -2,7 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// A source in which some bytes were changed.

@@ -1,8 +1,8 @@
 import SessionToolsBase
 import StoreMigration
 import Synchronization
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Migrations that die at any change, while another program changes an item at any time: whatever

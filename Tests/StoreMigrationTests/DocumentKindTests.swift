@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// Files of the wrong kind: the error says which kind it is, and what to do with it.

@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// What exports have and their items leave out: every loss by the name of its entry.

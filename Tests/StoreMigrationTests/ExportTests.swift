@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// The exports of other programs, and files that only look like them.

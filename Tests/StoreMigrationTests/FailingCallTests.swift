@@ -2,9 +2,9 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreMigration
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Every system call of a migration between sealed stores fails once.

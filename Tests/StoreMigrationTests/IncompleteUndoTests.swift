@@ -1,7 +1,7 @@
 import SessionToolsBase
 import StoreMigration
 import Synchronization
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// Undoing that cannot restore an item, and says so.

@@ -1,6 +1,6 @@
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 @Suite(.onOwnThread) struct MigrationTests {

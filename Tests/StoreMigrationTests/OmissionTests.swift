@@ -1,6 +1,6 @@
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// What a source has and its items leave out.

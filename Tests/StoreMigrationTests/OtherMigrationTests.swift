@@ -1,6 +1,6 @@
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// A journal whose migration is not the one that is to be continued, undone or closed.

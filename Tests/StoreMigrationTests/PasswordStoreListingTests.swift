@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
 import StoreMigration
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// What a directory of `pass` has, and what of it no migration copies; no file is opened here.

@@ -1,6 +1,6 @@
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// Resuming a migration whose items were, or are to be, removed from the source.

@@ -1,9 +1,9 @@
 import SealedStore
 import SessionToolsBase
 import StoreMigration
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// A migration followed by its reverse, with items of all sorts.

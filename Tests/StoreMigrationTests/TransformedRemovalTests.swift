@@ -1,6 +1,6 @@
 import SessionToolsBase
 import StoreMigration
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// Removing items from the source of which the target has other values, made by a transform.

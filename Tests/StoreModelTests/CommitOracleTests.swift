@@ -1,4 +1,4 @@
-import StoreModel
+import SessionToolsStoreModel
 import Testing
 
 /// The oracle's answers for one recorded life, as a crash test asks for them.

@@ -1,5 +1,5 @@
-import StoreModel
-import TestSupport
+import SessionToolsStoreModel
+import SessionToolsTestSupport
 import Testing
 
 /// The search finds nothing where every rule is kept, and something wherever one is left out.

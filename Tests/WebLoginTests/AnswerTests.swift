@@ -1,8 +1,8 @@
 import Foundation
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SessionToolsBase
 import SessionToolsTesting
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 import WebLogin
 

@@ -1,8 +1,8 @@
 import Foundation
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 import WebLogin
 

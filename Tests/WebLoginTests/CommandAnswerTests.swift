@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// `session-tools login`, `token` and `logout` at servers that need more than their issuer, or that

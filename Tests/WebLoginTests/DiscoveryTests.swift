@@ -1,6 +1,6 @@
 import Foundation
-import OAuthTestSupport
-import TestThreads
+import SessionToolsOAuthTestSupport
+import SessionToolsTestThreads
 import Testing
 import WebLogin
 

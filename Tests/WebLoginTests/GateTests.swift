@@ -1,9 +1,9 @@
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SessionAuthentication
 import SessionToolsBase
 import SessionToolsTesting
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 import WebLogin
 

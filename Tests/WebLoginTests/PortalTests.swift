@@ -1,8 +1,8 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import OAuthTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsOAuthTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 import WebLogin
 

@@ -1,10 +1,10 @@
 import Foundation
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SessionToolsBase
 import SessionToolsTesting
-import TestStores
-import TestSupport
-import TestThreads
+import SessionToolsTestStores
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 import WebLogin
 

@@ -1,7 +1,7 @@
 import Foundation
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 import WebLogin
 

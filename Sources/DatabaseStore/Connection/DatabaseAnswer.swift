@@ -1,4 +1,4 @@
-import CPQ
+import CSessionToolsPQ
 import SealedStore
 package import SecretStores
 

@@ -1,4 +1,4 @@
-import CPQ
+import CSessionToolsPQ
 import Glibc
 import SecretStores
 

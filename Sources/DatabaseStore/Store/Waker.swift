@@ -1,4 +1,4 @@
-import CLinux
+import CSessionToolsLinux
 import Glibc
 
 /// A descriptor that can be read after a call of `wake()`, for waits that also watch a socket.

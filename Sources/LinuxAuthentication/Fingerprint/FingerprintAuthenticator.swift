@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 public import SessionAuthentication
 
 /// An authenticator that asks for a finger of the person, with fprintd.

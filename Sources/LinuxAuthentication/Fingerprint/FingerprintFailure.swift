@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SessionAuthentication
 
 /// The conversion of fprintd's errors.

@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SessionAuthentication
 
 /// The machine's default fingerprint reader, over a private connection.

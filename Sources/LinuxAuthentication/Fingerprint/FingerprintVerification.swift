@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SessionAuthentication
 
 /// One use of a reader: it is claimed, used until there is a result, and released in any case.

@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SessionAuthentication
 
 /// A listener to services for as long as a task lasts, also across restarts of the bus.

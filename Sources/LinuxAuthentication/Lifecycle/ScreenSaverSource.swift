@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 public import SessionAuthentication
 
 /// A source that reports when the screen saver covers the desktop, which commonly means a lock.

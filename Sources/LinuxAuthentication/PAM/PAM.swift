@@ -1,4 +1,4 @@
-import CPAM
+import CSessionToolsPAM
 import Glibc
 import SessionToolsBase
 

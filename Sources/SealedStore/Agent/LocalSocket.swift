@@ -1,4 +1,4 @@
-import CLinux
+import CSessionToolsLinux
 import Glibc
 package import SecretStores
 

@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 
 /// Base64 for URLs and file names, without padding (RFC 4648, section 5).
 enum Base64URL {

@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 package import SecretStores
 
 /// Memory for keys: between guard pages, kept out of swap and core dumps where the system allows

@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 
 /// Keys that anyone can seal for the holder of an X25519 secret key (`crypto_box_seal`).
 enum SealedBox {

@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 package import SecretStores
 
 /// A thin, total wrapper around libsodium.

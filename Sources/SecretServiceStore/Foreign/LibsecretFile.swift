@@ -1,4 +1,4 @@
-import CSecret
+import CSessionToolsSecret
 import Glibc
 package import SecretStores
 

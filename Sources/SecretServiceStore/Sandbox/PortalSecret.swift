@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 package import SecretStores
 
 /// The secret that the desktop keeps for a sandboxed app: `org.freedesktop.portal.Secret`.

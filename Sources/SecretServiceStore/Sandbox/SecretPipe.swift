@@ -1,5 +1,5 @@
-import CLinux
-import DBus
+import CSessionToolsLinux
+import SessionToolsDBus
 import SecretStores
 import Synchronization
 

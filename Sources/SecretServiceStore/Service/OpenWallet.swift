@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 
 /// KWallet's two interfaces: a wallet that PAM opened at the login is open to KDE programs, and
 /// locked to users of the Secret Service until one of them unlocks it.

@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import Foundation
 package import SecretStores
 

@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SecretStores
 
 /// Finding a collection and its state.

@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SecretStores
 
 /// Reading items by their paths.

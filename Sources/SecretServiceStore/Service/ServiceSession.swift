@@ -1,5 +1,5 @@
-import CSecret
-import DBus
+import CSessionToolsSecret
+import SessionToolsDBus
 import SecretStores
 
 /// A session with a provider: the agreement by which secrets are sealed for the bus.

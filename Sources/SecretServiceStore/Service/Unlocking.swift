@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SecretStores
 
 /// Prompts: a provider's questions to a person, or deferred work, before it completes a call.

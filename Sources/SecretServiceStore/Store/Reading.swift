@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SecretStores
 
 /// The secret of an item as the provider keeps it, and the item in it.

@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 public import SecretStores
 import Synchronization
 

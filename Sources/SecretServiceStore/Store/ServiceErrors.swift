@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SecretStores
 
 /// The errors that the store throws.

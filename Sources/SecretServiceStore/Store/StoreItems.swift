@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 import SecretStores
 
 /// Finding the items of the store: in its collection, or in all when it uses the default one.

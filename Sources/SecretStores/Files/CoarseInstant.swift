@@ -1,4 +1,4 @@
-import CLinux
+import CSessionToolsLinux
 
 /// A moment, accurate to a few milliseconds, that costs nanoseconds to read.
 package struct CoarseInstant: Sendable {

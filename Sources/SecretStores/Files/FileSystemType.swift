@@ -1,4 +1,4 @@
-import CLinux
+import CSessionToolsLinux
 
 /// The type of the file system that a path is on, as in statfs(2) and linux/magic.h.
 package enum FileSystemType {

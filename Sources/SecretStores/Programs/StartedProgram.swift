@@ -1,4 +1,4 @@
-import CLinux
+import CSessionToolsLinux
 import Glibc
 
 /// A running program; this is the only file that starts programs.

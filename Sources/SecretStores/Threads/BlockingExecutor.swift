@@ -1,4 +1,4 @@
-import CLinux
+import CSessionToolsLinux
 package import Dispatch
 import Glibc
 import Synchronization
@@ -145,7 +145,7 @@ package final class IdleThreads: Sendable {
   }
 
   private func startThread(with work: @escaping @Sendable () -> Void) -> Bool {
-    let start = Unmanaged.passRetained(Start(self, work))
+    let start = unsafe Unmanaged.passRetained(Start(self, work))
     let error = withoutSignals {
       var thread = pthread_t()
       let error = unsafe pthread_create(

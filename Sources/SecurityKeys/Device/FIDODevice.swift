@@ -1,4 +1,4 @@
-import CFIDO2
+import CSessionToolsFIDO2
 import Foundation
 import SecretStores
 

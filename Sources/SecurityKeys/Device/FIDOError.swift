@@ -1,4 +1,4 @@
-import CFIDO2
+import CSessionToolsFIDO2
 
 /// An error of libfido2: a status of the key (CTAP 2.1, 8.2), or a negative number of its own.
 ///

@@ -1,4 +1,4 @@
-import DBus
+import SessionToolsDBus
 package import Foundation
 
 /// An opener that uses the portal that sandboxes have: `org.freedesktop.portal.OpenURI`.

@@ -1,4 +1,4 @@
-import CCurl
+import CSessionToolsCurl
 import Foundation
 import SessionToolsBase
 import Synchronization

@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 import Foundation
 import SessionToolsBase
 

@@ -76,7 +76,7 @@ extension Session {
 extension Session<OAuthCredential> {
   /// Removes the credential, and notifies the server that it is no longer used.
   ///
-  /// See ``Sessions/Session/signOut(revoking:with:)``.
+  /// See ``SessionToolsSessions/Session/signOut(revoking:with:)``.
   ///
   /// - Throws: The errors of that method.
   public func signOut(revokingWith client: OAuthClient) async throws {

@@ -3,7 +3,7 @@ import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools-database audit`.
 struct AuditCommand: ParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools-database init`.
 struct InitCommand: ParsableCommand {

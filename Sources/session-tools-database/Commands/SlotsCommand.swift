@@ -1,7 +1,7 @@
 import ArgumentParser
 import DatabaseStore
 import SealedStore
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools-database slots`.
 struct SlotsCommand: ParsableCommand {

@@ -2,7 +2,7 @@ import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The checks of a database and of the store in it.
 struct DatabaseChecks {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ToolBase
+import SessionToolsCommand
 
 /// A sealed store in a directory, as the command line names it.
 enum Directory {

@@ -1,7 +1,7 @@
 import DatabaseStore
 import Foundation
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// What an audit found, for a person or a program.
 struct AuditOutput {

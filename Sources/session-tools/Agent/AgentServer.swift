@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The agent's loop, which answers one request for each connection.
 ///

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// Gives a key to the agent, which is started if it does not run.
 struct AgentStart {

@@ -1,7 +1,7 @@
 import LinuxAuthentication
 import SessionAuthentication
 import Synchronization
-import ToolBase
+import SessionToolsCommand
 
 /// Wipes the agent's keys when logind reports that the machine goes to sleep, or a locked desktop.
 final class DesktopWatch: Sendable {

@@ -1,7 +1,7 @@
 import LinuxAuthentication
 import SessionAuthentication
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// What ends a key that `unlock` keeps, besides its time and `lock`.
 struct KeyEnds {

@@ -1,6 +1,6 @@
 import SessionAuthentication
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// A prompt at the terminal, run by the main thread while that thread waits.
 struct TerminalPrompt: AuthenticationPrompt {

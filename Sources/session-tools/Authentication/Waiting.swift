@@ -1,7 +1,7 @@
 import Dispatch
 import SessionToolsBase
 import Synchronization
-import ToolBase
+import SessionToolsCommand
 import WebLogin
 
 /// Waits for an asynchronous operation on the main thread, where no task runs.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools agent`, which `unlock` starts.
 struct AgentCommand: ParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools anchor`.
 struct AnchorCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools auth`.
 struct AuthCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import SealedStore
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools compact`.
 struct CompactCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools copy`.
 struct CopyCommand: ParsableCommand {

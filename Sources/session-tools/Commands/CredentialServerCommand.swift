@@ -1,6 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools credential-server`.
 struct CredentialServerCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import SecretServiceStore
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools doctor`.
 struct DoctorCommand: ParsableCommand {

@@ -3,7 +3,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools export`.
 struct ExportCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools git-credential`.
 struct GitCredentialCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools import`.
 struct ImportCommand: ParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import SealedStore
 import SecurityKeys
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools init`.
 struct InitCommand: ParsableCommand {

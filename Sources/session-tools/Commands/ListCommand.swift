@@ -2,7 +2,7 @@ import ArgumentParser
 import SealedStore
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools list`.
 struct ListCommand: ParsableCommand {

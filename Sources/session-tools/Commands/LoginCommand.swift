@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 import WebLogin
 
 /// `session-tools login`.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 import WebLogin
 
 /// `session-tools logout`.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools migrate`.
 struct MigrateCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import SealedStore
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools recipient`.
 struct RecipientCommand: ParsableCommand {

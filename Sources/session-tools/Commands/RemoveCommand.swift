@@ -1,7 +1,7 @@
 import ArgumentParser
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools remove`.
 struct RemoveCommand: ParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// `session-tools unlock`.
 struct UnlockCommand: ParsableCommand {

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The main job of the library, shown with the library itself.
 enum Demo {

@@ -4,7 +4,7 @@ import SealedStore
 import SessionAuthentication
 import SessionToolsBase
 import Synchronization
-import ToolBase
+import SessionToolsCommand
 
 /// A sealed store behind a gate, in a terminal.
 struct LockDemo {

@@ -1,6 +1,6 @@
 import LinuxAuthentication
 import SessionAuthentication
-import ToolBase
+import SessionToolsCommand
 
 /// The checks of the ways to authenticate a person, and of the sources that report when to lock.
 struct AuthenticationChecks {

@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The files of gnome-keyring's collections: whether their secrets are plain text, and why one may
 /// not be loaded.

@@ -1,7 +1,7 @@
 import SealedStore
 import SecurityKeys
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The checks of the machine, which any store depends on.
 enum MachineChecks {

@@ -3,7 +3,7 @@ import SecretServiceStore
 import SessionTools
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 
 /// The check of a migration that was begun and not closed, whose journal is in the default place.
 enum MigrationCheck {

@@ -1,7 +1,7 @@
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The checks of a collection of the desktop's keyring: whether it can be used, and whether its
 /// secrets are protected.

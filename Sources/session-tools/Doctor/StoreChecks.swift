@@ -2,7 +2,7 @@ import Foundation
 import SealedStore
 import SessionTools
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The checks of one store, with its key or without.
 struct StoreChecks {

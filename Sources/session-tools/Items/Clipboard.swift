@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The desktop's clipboard, through one of the programs that give access to it.
 struct Clipboard {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The person's editor, which changes a value that is never in a file on a disk.
 ///

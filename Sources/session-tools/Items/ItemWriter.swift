@@ -1,5 +1,5 @@
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// Stores a value under a name that may already have one.
 struct ItemWriter {

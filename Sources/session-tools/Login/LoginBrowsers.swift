@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 import WebLogin
 
 /// The person's default browser, with a hint at other ways if it has not returned after a while.

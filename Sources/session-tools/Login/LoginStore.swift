@@ -1,5 +1,5 @@
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 import WebLogin
 
 /// The storage of one login, and of its pending state until it is finished.

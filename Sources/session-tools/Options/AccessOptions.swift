@@ -1,5 +1,5 @@
 import ArgumentParser
-import ToolBase
+import SessionToolsCommand
 
 /// How a store is opened, whichever it is.
 struct AccessOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 
 /// The format of a file with items in plain text.
 ///

@@ -1,6 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The name of one item, and the store it is in.
 struct ItemOptions: ParsableArguments {

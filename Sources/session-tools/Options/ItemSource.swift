@@ -4,7 +4,7 @@ import SealedStore
 import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 
 /// The source of a migration: a store, or the items of another program.
 enum ItemSource {

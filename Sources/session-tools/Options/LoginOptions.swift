@@ -1,6 +1,6 @@
 import ArgumentParser
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The store of a login and its key, and the login's name in it.
 struct LoginOptions: ParsableArguments {

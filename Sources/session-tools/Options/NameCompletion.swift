@@ -3,7 +3,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import Synchronization
-import ToolBase
+import SessionToolsCommand
 
 /// The names of items and services that a shell offers.
 ///

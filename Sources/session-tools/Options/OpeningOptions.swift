@@ -2,7 +2,7 @@ import ArgumentParser
 import SealedStore
 import SecretServiceStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// An existing store and its key.
 struct OpeningOptions<Store: StoreChoice>: ParsableArguments {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ToolBase
+import SessionToolsCommand
 
 /// The store of a command that looks after one.
 protocol StoreChoice: ParsableArguments {

@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The protection of a store, in one line.
 enum Protection {

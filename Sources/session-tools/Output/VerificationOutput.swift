@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// A verification report as JSON.
 struct VerificationOutput: Encodable {

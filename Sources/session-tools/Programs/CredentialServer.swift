@@ -1,5 +1,5 @@
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// Answers the connections that systemd makes for `LoadCredential=NAME:SOCKET` in a unit.
 ///

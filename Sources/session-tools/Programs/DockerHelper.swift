@@ -1,7 +1,7 @@
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The credentials of Docker in a store, under the names that a migration of Docker's items gives
 /// them.

@@ -1,6 +1,6 @@
 import SecretServiceStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The attributes of a credential as git exchanges them with its helpers: lines of `NAME=VALUE`, up
 /// to an empty line or the end (git-credential(1)).

@@ -1,7 +1,7 @@
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The credentials of git in a store, under the names that a migration of git's items gives them.
 struct GitHelper {

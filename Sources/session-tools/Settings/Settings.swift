@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The store and the service that are meant when the command line names none.
 ///

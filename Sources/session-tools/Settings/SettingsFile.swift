@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// The file `$XDG_CONFIG_HOME/session-tools/config`: lines such as `store = ~/vault`.
 ///

@@ -1,7 +1,7 @@
-import CLinux
+import CSessionToolsLinux
 import Glibc
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// Running another program in the place of this one.
 extension System {

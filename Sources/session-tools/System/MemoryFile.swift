@@ -1,7 +1,7 @@
-import CLinux
+import CSessionToolsLinux
 import Glibc
 import SessionToolsBase
-import ToolBase
+import SessionToolsCommand
 
 /// A file without a name, in memory alone, that holds a secret for another program.
 ///

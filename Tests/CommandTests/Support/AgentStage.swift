@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-import TestSupport
+import SessionToolsTestSupport
 
 /// The tool with a runtime directory of its own, and so with an agent of its own.
 ///

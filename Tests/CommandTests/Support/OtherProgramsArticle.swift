@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// The article about other programs, whose examples are tried.
 enum OtherProgramsArticle {

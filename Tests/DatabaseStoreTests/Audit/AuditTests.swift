@@ -2,8 +2,8 @@ import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Comparing a database with what an earlier audit found in it.

@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// What a process does that ends while its connections are used.

@@ -1,9 +1,9 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Each fault at each message between a client and a server, in both directions.

@@ -1,8 +1,8 @@
 import DatabaseStore
 import Foundation
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Servers that never stop sending.
@@ -24,7 +24,7 @@ import Testing
     let deadline = ContinuousClock.now + .seconds(2)
     let line = try await onThread {
       try Program.outcome(
-        of: [BuildDirectory.program("DatabaseWorker"), "ask", server.address(), "2000"]
+        of: [BuildDirectory.program("SessionToolsDatabaseWorker"), "ask", server.address(), "2000"]
       ).text
     }
     #expect(ContinuousClock.now < deadline + grace)

@@ -1,10 +1,10 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Answers in which messages were changed at random.
@@ -22,7 +22,8 @@ import Testing
     let address = server.address(port: proxy.port, "sslmode=disable")
     let outcome = try await onThread {
       try Program.outcome(of: [
-        BuildDirectory.program("DatabaseWorker"), "judge", address, made.location.options.schema,
+        BuildDirectory.program("SessionToolsDatabaseWorker"), "judge", address,
+        made.location.options.schema,
         key.path, "1000", "30000", "\(rounds)",
       ])
     }

@@ -1,7 +1,7 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The deadline of what is expected to succeed, on however busy a machine.

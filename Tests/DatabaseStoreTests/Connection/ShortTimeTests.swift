@@ -1,10 +1,10 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
 import SessionToolsBase
 import Synchronization
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// How operations divide their time among their attempts.

@@ -1,11 +1,11 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
 import Synchronization
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// A primary whose commits a standby confirms.

@@ -1,10 +1,10 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// A primary that dies, and a standby that takes its place.

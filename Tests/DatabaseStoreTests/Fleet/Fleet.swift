@@ -1,9 +1,9 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 
 /// A store that processes share.
 struct Fleet: Sendable {

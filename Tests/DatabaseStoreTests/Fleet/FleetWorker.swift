@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// A process of a fleet, which ends with this object.
 ///
@@ -14,7 +14,7 @@ final class FleetWorker: Sendable {
   init(
     _ arguments: [String], under program: [String] = [], _ environment: [String: String] = [:]
   ) throws {
-    let command = program + [BuildDirectory.program("DatabaseWorker")] + arguments
+    let command = program + [BuildDirectory.program("SessionToolsDatabaseWorker")] + arguments
     let output: FileHandle
     (child, input, output) = try Child.piped(
       command[0], Array(command.dropFirst()),

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// An authorization server, each of whose refresh tokens can be used once; using one again revokes
 /// the user's current one.

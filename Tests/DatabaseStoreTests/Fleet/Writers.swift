@@ -2,7 +2,7 @@ import DatabaseStore
 import Foundation
 import SessionToolsBase
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// Threads that put texts, each time another one, for an item of their own, and find out after each
 /// put that was not confirmed what became of it.

@@ -1,8 +1,8 @@
 import DatabaseStore
 import Foundation
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// A machine whose clock is wrong among others.

@@ -1,8 +1,8 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// What a database's administrator, who reads the public key in the header, can make of it.

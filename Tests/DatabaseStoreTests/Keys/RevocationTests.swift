@@ -1,8 +1,8 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Shutting keys out of a store for good.

@@ -1,10 +1,10 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
 import StoreMigration
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Moving all items of a sealed file store into a database, and back.

@@ -1,6 +1,6 @@
 import DatabaseStore
 import SessionToolsBase
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// Which of many names have items, as a migration to a database asks.

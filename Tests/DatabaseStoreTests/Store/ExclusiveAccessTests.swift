@@ -1,10 +1,10 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
 import Synchronization
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Exclusive access among machines, which the server's clock ends.

@@ -1,8 +1,8 @@
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// What someone without the keys writes into rows to harm those who read them.

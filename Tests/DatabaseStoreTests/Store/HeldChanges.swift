@@ -1,6 +1,6 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
-import TestSupport
+import SessionToolsTestSupport
 
 /// Changes of a store that are written and not committed until a test lets them.
 struct HeldChanges {

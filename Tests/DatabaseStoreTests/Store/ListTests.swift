@@ -1,8 +1,8 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Lists of changes among the changes of others.

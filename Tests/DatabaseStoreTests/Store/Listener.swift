@@ -1,6 +1,6 @@
 import SessionToolsBase
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// What a stream of changes has reported, collected by a task.
 final class Listener: Sendable {

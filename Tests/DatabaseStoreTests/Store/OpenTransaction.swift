@@ -1,6 +1,6 @@
 import DatabaseStore
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// A transaction that is under way until a test ends it.
 struct OpenTransaction {

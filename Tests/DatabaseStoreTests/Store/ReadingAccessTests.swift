@@ -1,9 +1,9 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// The access to the refreshes of an item, which comes with the item.

@@ -1,9 +1,9 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
 import SessionToolsBase
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Sessions of several machines on one store.

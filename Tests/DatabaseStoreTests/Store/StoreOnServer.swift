@@ -1,4 +1,4 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import Foundation
 import SealedStore

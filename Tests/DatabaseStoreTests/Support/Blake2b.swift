@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 
 /// BLAKE2b of any length, without the library under test.
 enum Blake2b {

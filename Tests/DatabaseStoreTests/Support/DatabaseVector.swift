@@ -2,8 +2,8 @@ import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// A file of `Tests/Data/Vectors/Database`: a header, rows, and the answers that a reader must give

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A server in the place of a database, or before it; its `server.py` says what it does.
 final class FalseDatabase: Sendable {

@@ -1,4 +1,4 @@
-import TestSupport
+import SessionToolsTestSupport
 
 /// The library with which a program has another wall clock.
 enum ShiftedClock {

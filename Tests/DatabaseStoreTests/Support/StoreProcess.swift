@@ -2,7 +2,7 @@ import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 
 /// A process of its own that uses a store.
 final class StoreProcess: Sendable {
@@ -28,7 +28,7 @@ final class StoreProcess: Sendable {
     let output = try FileHandle(forWritingTo: URL(filePath: path))
     let timeout = Int(location.options.operationTimeout / .milliseconds(1))
     child = try Child(
-      BuildDirectory.program("DatabaseWorker"),
+      BuildDirectory.program("SessionToolsDatabaseWorker"),
       [command, location.address, location.options.schema, key.path, "\(timeout)", "30000"]
         + arguments,
       environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
@@ -45,7 +45,7 @@ final class StoreProcess: Sendable {
 
   /// Waits until it has reported a line.
   func wait(for line: String) async throws {
-    try await TestSupport.wait(until: "the process reports \(line)") {
+    try await SessionToolsTestSupport.wait(until: "the process reports \(line)") {
       guard child.isRunning || lines.contains(Substring(line)) else {
         throw NeverHappened(what: "\(line), only \(lines)")
       }

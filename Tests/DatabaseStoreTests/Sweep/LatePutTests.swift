@@ -1,9 +1,9 @@
-import DatabaseServer
+import SessionToolsDatabaseServer
 import DatabaseStore
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// A put that a server makes long after its sender has given up.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// An invisible desktop with a keyboard: an X server with a window manager, or a Wayland
 /// compositor.

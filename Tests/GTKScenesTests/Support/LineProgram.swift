@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// A program that reports in lines, which are kept, and ends with this object.
 final class LineProgram: Sendable {
@@ -47,7 +47,7 @@ final class LineProgram: Sendable {
 
   /// Waits for a line.
   func wait(for line: String) async throws {
-    try await TestSupport.wait(until: "it says: \(line)") {
+    try await SessionToolsTestSupport.wait(until: "it says: \(line)") {
       if lines.contains(line) { return true }
       guard child.isRunning else { throw NeverHappened(what: "\(line): it ended after \(lines)") }
       return false

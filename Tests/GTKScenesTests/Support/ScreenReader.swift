@@ -1,6 +1,6 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// What a screen reader knows of a program.
 struct ScreenReader: Sendable {

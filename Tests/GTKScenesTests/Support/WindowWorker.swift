@@ -1,9 +1,9 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A process of the program `WindowWorker`.
 final class WindowWorker: Sendable {
-  static let path = BuildDirectory.program("WindowWorker")
+  static let path = BuildDirectory.program("SessionToolsWindowWorker")
 
   private let program: LineProgram
   private let directory: TemporaryDirectory
@@ -48,19 +48,21 @@ final class WindowWorker: Sendable {
 
   /// Waits until the whole display shows these colors, and no others.
   func waitUntilShown(_ colors: String) async throws {
-    try await TestSupport.wait(until: "\(colors) is shown") { try await answer("look") == colors }
+    try await SessionToolsTestSupport.wait(until: "\(colors) is shown") {
+      try await answer("look") == colors
+    }
   }
 
   /// Waits until a window has the focus, or has lost it.
   func wait(until window: String, isActive: Bool) async throws {
-    try await TestSupport.wait(until: "\(window) is active: \(isActive)") {
+    try await SessionToolsTestSupport.wait(until: "\(window) is active: \(isActive)") {
       try await answer("state \(window)").hasSuffix("active=\(isActive)")
     }
   }
 
   /// Waits until a window shows a question and has the focus.
   func waitForQuestion(in window: String) async throws {
-    try await TestSupport.wait(until: "\(window) asks") {
+    try await SessionToolsTestSupport.wait(until: "\(window) asks") {
       try await answer("state \(window)").hasSuffix("asked=true active=true")
     }
   }
@@ -80,7 +82,7 @@ final class WindowWorker: Sendable {
 
   /// Waits until a window has drawn a number of frames since the last command.
   func waitUntilDrawn(_ count: Int, of window: String) async throws {
-    try await TestSupport.wait(until: "\(window) has drawn") {
+    try await SessionToolsTestSupport.wait(until: "\(window) has drawn") {
       frames.count { $0.window == window } >= count
     }
   }

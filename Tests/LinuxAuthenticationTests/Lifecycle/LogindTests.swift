@@ -1,9 +1,9 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import LinuxAuthentication
 import SessionAuthentication
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Events that logind sends about the session and sleep.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Events of systemd-logind itself, on a machine that a systemd of the test's own has started.

@@ -1,7 +1,7 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import LinuxAuthentication
 import SessionAuthentication
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Events that screen savers send.

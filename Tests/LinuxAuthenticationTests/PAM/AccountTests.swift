@@ -1,7 +1,7 @@
 import Foundation
 import LinuxAuthentication
 import SessionAuthentication
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The real `pam_unix` and its helper, with accounts that no other program sees.

@@ -1,6 +1,6 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// PAM's own module for fingerprints, with the real fprintd, before a password.

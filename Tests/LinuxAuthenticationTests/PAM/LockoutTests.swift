@@ -1,7 +1,7 @@
 import Foundation
 import LinuxAuthentication
 import SessionAuthentication
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Accounts that `pam_faillock` has locked.

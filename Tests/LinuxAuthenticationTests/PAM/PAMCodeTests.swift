@@ -1,6 +1,6 @@
 import LinuxAuthentication
 import SessionAuthentication
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The errors for libpam's return codes.

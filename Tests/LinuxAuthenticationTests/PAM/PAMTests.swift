@@ -2,7 +2,7 @@ import Foundation
 import LinuxAuthentication
 import SessionAuthentication
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The conversation between modules and a person.

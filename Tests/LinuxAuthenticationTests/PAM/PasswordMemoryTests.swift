@@ -1,7 +1,7 @@
 import Foundation
 import LinuxAuthentication
 import SessionAuthentication
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Searches for passwords in the memory of a process that received them.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A process of the program `AuthenticationWorker`.
 final class AuthenticationWorker: Sendable {
@@ -9,7 +9,7 @@ final class AuthenticationWorker: Sendable {
   /// The identifier of the process that evaluates, not that of a `sudo` which started it.
   let process: Int32
 
-  static let path = BuildDirectory.program("AuthenticationWorker")
+  static let path = BuildDirectory.program("SessionToolsAuthenticationWorker")
 
   struct Silence: Error {
     let expected: String

@@ -1,6 +1,6 @@
 import SessionAuthentication
 import Testing
-import TestSupport
+import SessionToolsTestSupport
 
 /// The outcome of an evaluation.
 enum Evaluation: Equatable, CustomStringConvertible {

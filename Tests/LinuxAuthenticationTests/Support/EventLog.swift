@@ -1,6 +1,6 @@
 import SessionAuthentication
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// The events that a source reports while it listens.
 final class EventLog: Sendable {
@@ -52,7 +52,7 @@ final class EventLog: Sendable {
 
   /// Waits for exactly these events.
   func wait(for events: SystemEvent...) async throws {
-    try await TestSupport.wait(until: "\(events), after \(self.events)") {
+    try await SessionToolsTestSupport.wait(until: "\(events), after \(self.events)") {
       self.events.count >= events.count
     }
     guard self.events == events else {

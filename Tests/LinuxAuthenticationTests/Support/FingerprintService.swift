@@ -1,7 +1,7 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// The real fprintd with libfprint's virtual reader.
 final class FingerprintService: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 extension FileHandle {
   /// Returns the next line without its line feed, or `nil` if there are no more.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// Accounts that only programs started here can see: a mount namespace with a user database of its
 /// own, mounted over the machine's.

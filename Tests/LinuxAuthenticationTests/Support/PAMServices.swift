@@ -1,6 +1,6 @@
 import Foundation
 import LinuxAuthentication
-import TestSupport
+import SessionToolsTestSupport
 
 /// A directory of PAM services for one test.
 final class PAMServices: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import LinuxAuthentication
-import TestSupport
+import SessionToolsTestSupport
 
 /// The real polkitd on a bus of its own, in a namespace with accounts, where the library's policy
 /// files declare the actions.

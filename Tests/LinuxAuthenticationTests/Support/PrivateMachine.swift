@@ -1,7 +1,7 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A namespace with accounts, a system bus of its own, and a `/run` without anything else.
 ///

@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// The conditions that a store must meet after a crash.
 struct CrashCheck: Sendable {

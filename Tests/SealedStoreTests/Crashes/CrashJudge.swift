@@ -1,7 +1,7 @@
-import CSodium
+import CSessionToolsSodium
 import SessionToolsBase
-import StoreModel
-import StoreTestSupport
+import SessionToolsStoreModel
+import SessionToolsStoreTestSupport
 
 /// A judge that determines the exact result of opening any directory that a crash may leave.
 ///

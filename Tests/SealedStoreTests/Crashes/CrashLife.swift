@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// A recorded life of a store: the steps, and its contents after each operation.
 struct CrashLife: Sendable {

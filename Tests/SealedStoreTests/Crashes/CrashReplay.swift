@@ -1,5 +1,5 @@
-import CSodium
-import StoreTestSupport
+import CSessionToolsSodium
+import SessionToolsStoreTestSupport
 import Synchronization
 
 /// A replay that stops the machine at every point of a recorded life and checks all resulting

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// A series of operations on a store, during which the machine may stop at any moment.
 struct CrashScenario: Sendable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// A store whose life is recorded, with the same keys, nonces and identifiers every time.
 final class CrashWorld {

@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// The scenarios in which disks are full, or calls fail.
 extension CrashScenario {

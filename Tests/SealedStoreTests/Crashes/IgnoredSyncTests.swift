@@ -1,7 +1,7 @@
 import SealedStore
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of the crash replay itself, which must find a problem on a disk that ignores one sync.

@@ -1,8 +1,8 @@
 import Foundation
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests that the file system in memory gives the same results as the kernel's.

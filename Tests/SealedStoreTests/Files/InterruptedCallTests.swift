@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// Whether this machine forbids tracing; where strace is missing, the tests fail.

@@ -1,9 +1,9 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of changes behind the mark that a reader who cannot write finds, and which may be in the

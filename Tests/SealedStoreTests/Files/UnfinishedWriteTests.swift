@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 /// Tests of the remains that a writer left behind the mark without confirming them.

@@ -1,8 +1,8 @@
-import CSodium
+import CSessionToolsSodium
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 /// Tests that the library writes the same files as the independent writer from the same random

@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 /// Tests of the parts of a record that are visible without the keys.

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestThreads
+import SessionToolsTestThreads
 import Testing
 
 /// Tests that the independent implementation in `Tests/Tools/FormatReader` can read the library's

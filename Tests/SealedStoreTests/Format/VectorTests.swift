@@ -1,8 +1,8 @@
-import CSodium
+import CSessionToolsSodium
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct VectorTests {

@@ -1,8 +1,8 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of a store that another process makes or changes at this moment.

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 /// Tests of the system calls for reads and writes of an open store.

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 /// Tests of the zeros behind the end of a journal, over which the next changes are written.

@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Tests of the available memory, read from simulated files of a kernel.

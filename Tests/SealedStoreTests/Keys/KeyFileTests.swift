@@ -1,8 +1,8 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct KeyFileTests {

@@ -1,8 +1,8 @@
-import CSodium
+import CSessionToolsSodium
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 /// Tests of the references in key slots, against encodings that are made here.

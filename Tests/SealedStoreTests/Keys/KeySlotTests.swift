@@ -1,7 +1,7 @@
-import CSodium
+import CSessionToolsSodium
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 @Suite struct KeySlotTests {

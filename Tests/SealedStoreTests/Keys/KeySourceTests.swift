@@ -1,7 +1,7 @@
 import Glibc
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 /// Tests of when key sources are asked for a key, and what ends the search for a slot.

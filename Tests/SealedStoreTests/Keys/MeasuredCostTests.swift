@@ -2,8 +2,8 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import Synchronization
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of the default cost of a new passphrase slot.

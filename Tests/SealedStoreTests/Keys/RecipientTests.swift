@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 @Suite struct RecipientTests {

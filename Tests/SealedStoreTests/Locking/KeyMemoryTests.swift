@@ -1,10 +1,10 @@
-import CSodium
+import CSessionToolsSodium
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests that search for keys in the memory of a process that used a store.

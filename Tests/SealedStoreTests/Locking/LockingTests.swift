@@ -2,8 +2,8 @@ import Dispatch
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite struct LockingTests {

@@ -1,8 +1,8 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of a single writer that is killed at any moment.

@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 import SessionToolsBase
 
 /// The checksum of a header, which needs no key.

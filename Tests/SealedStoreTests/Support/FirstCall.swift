@@ -1,4 +1,4 @@
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Testing
 
 extension FaultyFileSystem {

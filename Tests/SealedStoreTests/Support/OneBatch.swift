@@ -1,6 +1,6 @@
 import SealedStore
-import StoreTestSupport
-import TestSupport
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Makes one change, and delays it at its sync until threads wait behind it: their changes are

@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// A file of `Tests/Data/Vectors`: a store directory and the answers that a reader must give for

@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// A `StoreWorker` process.
@@ -14,7 +14,7 @@ final class Worker {
 
   /// The path of the built helper, next to the tests.
   static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-    .deletingLastPathComponent().appending(path: "StoreWorker")
+    .deletingLastPathComponent().appending(path: "SessionToolsStoreWorker")
 
   convenience init(_ arguments: String..., under prefix: [String] = []) throws {
     try self.init(arguments: arguments, under: prefix)

@@ -1,8 +1,8 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of repairs of stores with changed bytes: what could be read before can be read afterwards,

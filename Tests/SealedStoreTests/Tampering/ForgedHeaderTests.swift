@@ -1,8 +1,8 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of headers and heads that break a rule of the format but have a right checksum.

@@ -1,5 +1,5 @@
-import FuzzTargets
-import TestThreads
+import SessionToolsFuzzTargets
+import SessionToolsTestThreads
 import Testing
 
 /// Tests with the inputs that the fuzzer has kept; `Tests/Tools/Fuzzing/run` searches for more.

@@ -1,7 +1,7 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of records that are replaced in an open store.

@@ -1,8 +1,8 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of a repair of a last change of which only some records exist.

@@ -1,8 +1,8 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
-import TestThreads
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Tests of an attacker without a key who makes stores out of pieces of a store's former files.

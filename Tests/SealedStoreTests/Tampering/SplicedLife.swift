@@ -1,7 +1,7 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
 
 /// A recorded life of a store, with all contents of its files.
 struct SplicedLife: Sendable {

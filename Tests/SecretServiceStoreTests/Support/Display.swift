@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// An invisible display for programs that ask in windows, where tests can press keys.
 final class Display: Sendable {

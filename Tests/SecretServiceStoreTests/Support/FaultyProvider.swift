@@ -1,7 +1,7 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A provider that fails in the ways that tests ask for; `Tests/Services/FaultyProvider` lists
 /// them.

@@ -1,6 +1,6 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// An app in the sandbox that Flatpak makes: by bubblewrap, with `/.flatpak-info`, and with
 /// xdg-dbus-proxy before the session bus.
@@ -82,7 +82,7 @@ final class FlatpakApp: Sendable {
 
   /// Runs the app that keeps a user in its keychain.
   func app(_ arguments: String...) async throws -> String {
-    let program = BuildDirectory.program("SandboxedApp")
+    let program = BuildDirectory.program("SessionToolsSandboxedApp")
     return try await arguments.count == 1
       ? run(program, arguments[0]) : run(program, arguments[0], arguments[1])
   }

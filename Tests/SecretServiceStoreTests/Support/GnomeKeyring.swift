@@ -1,6 +1,6 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// gnome-keyring on a bus, with the password "pw".
 final class GnomeKeyring: Sendable {

@@ -1,8 +1,8 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import Foundation
 import SecretServiceStore
-import TestSupport
+import SessionToolsTestSupport
 
 /// KWallet on a bus, without a display: one wallet, "kdewallet".
 final class KWallet: Sendable {

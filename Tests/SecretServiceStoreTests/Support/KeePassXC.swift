@@ -1,7 +1,7 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// KeePassXC on a bus, without a display: one database, "secrets", of which other programs see one

@@ -1,6 +1,6 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The providers that the same tests run with.

@@ -1,7 +1,7 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 
 /// Another program that calls the service's methods.
 struct OtherClient {

@@ -1,9 +1,9 @@
-import BusTestSupport
-import DBus
+import SessionToolsBusTestSupport
+import SessionToolsDBus
 import Foundation
 import SecretServiceStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 
 /// A portal for secrets that fails in the ways that tests ask for;
 /// `Tests/Services/SecretPortal` lists them.

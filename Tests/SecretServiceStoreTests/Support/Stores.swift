@@ -1,7 +1,7 @@
-import BusTestSupport
+import SessionToolsBusTestSupport
 import SecretServiceStore
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 extension PrivateBus {

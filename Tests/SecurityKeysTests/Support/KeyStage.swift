@@ -1,8 +1,8 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import SoftwareKeys
-import TestSupport
+import SessionToolsSoftwareKeys
+import SessionToolsTestSupport
 
 /// A store that opens with a key file, and programs that use it with security keys.
 final class KeyStage: Sendable {
@@ -44,7 +44,7 @@ final class KeyStage: Sendable {
       _ stage: KeyStage, _ steps: [String], _ keys: [SoftwareKey], _ timeout: Double
     ) throws {
       (child, input, output) = try Child.piped(
-        BuildDirectory.program("SecurityKeyWorker"), [stage.path] + steps,
+        BuildDirectory.program("SessionToolsSecurityKeyWorker"), [stage.path] + steps,
         environment: SoftwareKey.environment(of: keys)
           .merging(["TOUCH_TIMEOUT": "\(timeout)"]) { $1 })
     }

@@ -3,7 +3,7 @@ import SealedStore
 import SessionAuthentication
 import SessionToolsBase
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// Asks for the passphrase of a real sealed store.

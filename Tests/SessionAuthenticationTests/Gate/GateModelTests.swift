@@ -1,7 +1,7 @@
 import SessionAuthentication
 import SessionToolsBase
 import Testing
-import TestSupport
+import SessionToolsTestSupport
 
 /// Random sequences of events, handled by the gate and by its model.
 struct GateModelTests {

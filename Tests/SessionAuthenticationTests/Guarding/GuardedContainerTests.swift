@@ -2,7 +2,7 @@ import Foundation
 import SessionAuthentication
 import SessionToolsBase
 import SessionToolsTesting
-import TestStores
+import SessionToolsTestStores
 import Testing
 
 /// Every kind of container, behind a gate.

@@ -1,5 +1,5 @@
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// A record of events from any threads, in order.
 final class Recorder<Element: Sendable>: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import SessionToolsTesting
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 private struct User: Codable, Equatable, Sendable {

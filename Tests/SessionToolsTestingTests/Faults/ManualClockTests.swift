@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsTesting
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `a manual clock` {

@@ -2,7 +2,7 @@ import SealedStore
 import SessionToolsBase
 import SessionToolsTesting
 import StoreMigration
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// The stores of this package, each under every check that applies to it.

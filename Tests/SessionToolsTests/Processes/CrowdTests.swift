@@ -1,7 +1,7 @@
 import Foundation
 import SessionTools
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// A service whose users' tokens have all expired, as after an outage of the authorization server.
@@ -42,7 +42,7 @@ import Testing
     func start(_ order: String, users: Int) throws -> (Child, ClosedPipe) {
       let output = try ClosedPipe()
       let worker = try Child(
-        BuildDirectory.program("SessionWorker"),
+        BuildDirectory.program("SessionToolsSessionWorker"),
         [order, store.path, directory["key"], address, "\(users)"], environment: [:],
         output: output.writer.fileDescriptor)
       try output.writer.close()

@@ -1,7 +1,7 @@
 import Foundation
 import SessionTools
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Name lookups that never end, beside requests that need no lookup.
@@ -25,7 +25,7 @@ import Testing
     let address = String(decoding: said.reader.availableData, as: UTF8.self)
       .trimmingCharacters(in: .newlines)
     let worker = try Child(
-      BuildDirectory.program("SessionWorker"),
+      BuildDirectory.program("SessionToolsSessionWorker"),
       ["lookup", directory["store"], directory["key"], address],
       environment: ["LD_PRELOAD": library], output: output.writer.fileDescriptor)
     try output.writer.close()

@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-import TestSupport
+import SessionToolsTestSupport
 import Testing
 
 /// What it costs to sign in and to refresh in a sealed file store, counted by `strace`.
@@ -19,7 +19,8 @@ import Testing
     let trace = directory["trace"]
     let outcome = try Program.outcome(of: [
       "strace", "-f", "-qq", "-s", "32", "-o", trace, "-e", "trace=fcntl,fdatasync,fsync,write",
-      BuildDirectory.program("SessionWorker"), "road", directory["store"], directory["key"],
+      BuildDirectory.program("SessionToolsSessionWorker"), "road", directory["store"],
+      directory["key"],
       "http://localhost",
     ])
     try #require(outcome.status == 0, "\(outcome.text)")

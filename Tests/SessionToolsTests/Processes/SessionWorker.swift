@@ -1,7 +1,7 @@
 import Foundation
 import SessionTools
-import OAuthTestSupport
-import TestSupport
+import SessionToolsOAuthTestSupport
+import SessionToolsTestSupport
 
 /// A sealed store and an authorization server that processes share.
 struct SharedSession: Sendable {
@@ -22,7 +22,8 @@ struct SharedSession: Sendable {
   func run(_ order: String, _ more: String...) async throws -> (lines: [String], status: Int32) {
     let arguments = [order, store.path, keyPath, server.address] + more
     return try await onThread {
-      let outcome = try Program.outcome(of: [BuildDirectory.program("SessionWorker")] + arguments)
+      let outcome = try Program.outcome(
+        of: [BuildDirectory.program("SessionToolsSessionWorker")] + arguments)
       return (outcome.text.split(separator: "\n").map(String.init), outcome.status)
     }
   }
@@ -32,7 +33,8 @@ struct SharedSession: Sendable {
     _ order: String, _ more: String...
   ) throws -> (Child, input: FileHandle, output: FileHandle) {
     try Child.piped(
-      BuildDirectory.program("SessionWorker"), [order, store.path, keyPath, server.address] + more)
+      BuildDirectory.program("SessionToolsSessionWorker"),
+      [order, store.path, keyPath, server.address] + more)
   }
 
   /// Returns the sequence number of the item that a worker stored last.

@@ -1,8 +1,8 @@
 import Foundation
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SessionTools
-import TestSupport
-import TestThreads
+import SessionToolsTestSupport
+import SessionToolsTestThreads
 import Testing
 
 /// Several processes with one session whose refresh token can be used once.

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// Runs a closure with a home of its own, for a process whose keychains are in the home.
 func inTemporaryHome(_ body: (String) async throws -> Void) async throws {

@@ -1,8 +1,8 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
-import TestSupport
+import SessionToolsStoreTestSupport
+import SessionToolsTestSupport
 
 /// The kinds of stores in these migrations.
 enum StoreKind: CaseIterable {

@@ -1,6 +1,6 @@
 import Dispatch
 import SessionToolsBase
-import TestStores
+import SessionToolsTestStores
 
 /// A store in memory that a test watches, and makes fail.
 struct HookedStore: BlockingSecretStore, ForwardingStore, MigratableStore {

@@ -1,7 +1,7 @@
 import Dispatch
 import SessionToolsBase
 import Synchronization
-import TestStores
+import SessionToolsTestStores
 
 /// Stands for a process that dies: after a number of changes to any of its stores, it does nothing
 /// more.

@@ -1,6 +1,6 @@
-import DBus
+import SessionToolsDBus
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// python-dbusmock's logind with a session, controlled by tests.
 ///

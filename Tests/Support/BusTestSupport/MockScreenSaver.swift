@@ -1,5 +1,5 @@
-import DBus
-import TestSupport
+import SessionToolsDBus
+import SessionToolsTestSupport
 
 /// A screen saver in Python, controlled by tests.
 package final class MockScreenSaver: Sendable {

@@ -1,7 +1,7 @@
-package import DBus
+package import SessionToolsDBus
 import Foundation
 import Synchronization
-package import TestSupport
+package import SessionToolsTestSupport
 
 /// A message bus for one test, without restrictions, with directories for the programs on it.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// An authority of the tests' own, and a server's certificate from it for `localhost`.
 package struct Certificates: Sendable {

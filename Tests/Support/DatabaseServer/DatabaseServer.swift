@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// A PostgreSQL server of the tests' own, in a temporary directory, with a socket and a TCP port.
 ///

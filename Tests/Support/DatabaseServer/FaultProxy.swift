@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// A proxy in front of a server that does one wrong thing at a chosen message of the protocol.
 package final class FaultProxy: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A server's program with all its processes, which end with this object, or with the tests.
 package final class KeptProgram: Sendable {

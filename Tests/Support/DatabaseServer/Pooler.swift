@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// PgBouncer in front of a server, in transaction pooling, without TLS.
 package final class Pooler: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import FoundationNetworking
-import TestSupport
+import SessionToolsTestSupport
 
 /// A real authorization server with refresh tokens that can be used once.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A real browser without a window, in which tests act as the person.
 ///

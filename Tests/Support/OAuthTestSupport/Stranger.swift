@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// Another process on this machine, which connects to a port that it has nothing to do with.
 package final class Stranger: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// A security key in software.
 package final class SoftwareKey: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestSupport
+import SessionToolsTestSupport
 
 /// The program that serves security keys in software, one for all tests of a process.
 package final class SoftwareKeys: Sendable {

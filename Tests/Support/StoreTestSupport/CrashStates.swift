@@ -1,4 +1,4 @@
-import TestSupport
+import SessionToolsTestSupport
 
 /// One state that a directory may be found in after the machine has stopped.
 package struct CrashState {

@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 import SealedStore
 package import SessionToolsBase
 import Synchronization

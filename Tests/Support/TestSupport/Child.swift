@@ -1,4 +1,4 @@
-import CSpawn
+import CSessionToolsSpawn
 package import Foundation
 import Synchronization
 

@@ -1,4 +1,4 @@
-import CSpawn
+import CSessionToolsSpawn
 import Foundation
 import Glibc
 

@@ -1,5 +1,5 @@
 import Foundation
-import OAuthTestSupport
+import SessionToolsOAuthTestSupport
 import SessionToolsBase
 import Synchronization
 import WebLogin

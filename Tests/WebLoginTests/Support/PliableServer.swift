@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import SessionToolsTestSupport
 
 /// An authorization server that answers as a test wants, and the tool in front of it.
 final class PliableServer: Sendable {

@@ -1,8 +1,8 @@
-import CPAM
+import CSessionToolsPAM
 import Foundation
 import SessionAuthentication
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 
 /// Evaluates an authenticator, writes the outcome, and waits for a line that confirms it.
 func evaluate(_ authenticator: some UserAuthenticator) async {

@@ -2,7 +2,7 @@ import Foundation
 import LinuxAuthentication
 import SessionAuthentication
 import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 
 // Authenticates for tests that need another process: one of another user, one with other
 // accounts, or one to be searched for secrets. Its commands:

@@ -1,6 +1,6 @@
 import Foundation
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Synchronization
 
 /// Makes operations on the shared items, and writes them, each with its two moments, to one file

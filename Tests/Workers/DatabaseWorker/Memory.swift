@@ -2,7 +2,7 @@ import DatabaseStore
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// Has keys and a value in memory, wipes and releases them, and waits after each step for a line of
 /// its input, so that a test can search its memory meanwhile.

@@ -2,7 +2,7 @@ import DatabaseStore
 import Foundation
 import FoundationNetworking
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Synchronization
 
 /// A user's token, which has expired until it was refreshed once.

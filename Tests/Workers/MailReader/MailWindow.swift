@@ -1,4 +1,4 @@
-import CGTK
+import CSessionToolsGTK
 import GTKScenes
 import SessionAuthentication
 

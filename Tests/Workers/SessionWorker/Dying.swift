@@ -3,7 +3,7 @@ import Foundation
 import SealedStore
 import SessionToolsBase
 import Synchronization
-import TestStores
+import SessionToolsTestStores
 
 /// The moment at which a process dies.
 enum Moment: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Synchronization
 
 /// Makes a store with a key file at its standard place, and prints the outcome:

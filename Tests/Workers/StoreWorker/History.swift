@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// `history DIRECTORY KEYFILE CLIENT COUNT OUTPUT`: makes COUNT operations on the shared items and
 /// writes them, each with its two moments, to one file per group of items in the directory OUTPUT.

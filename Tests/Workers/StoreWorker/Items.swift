@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// `items DIRECTORY KEYFILE SEED BYTES`: stores and reads one token as bytes and another one in a
 /// session, padded with BYTES bytes, releases everything, and waits while a test looks for the

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 import Synchronization
 
 /// `keys DIRECTORY KEYFILE SEED`: uses a store while a test inspects the memory of this process.

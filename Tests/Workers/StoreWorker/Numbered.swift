@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// `churn DIRECTORY KEYFILE WRITER FIRST`: makes the numbered changes of a writer from FIRST on,
 /// without end, with a compaction or a rotation now and then.

@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// A store for later versions to read, and the contents that they must find in it.
 ///

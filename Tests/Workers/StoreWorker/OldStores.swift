@@ -1,7 +1,7 @@
 import Foundation
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// `old-stores DIRECTORY`: writes small stores of every kind, for later versions to read, and
 /// beside each a text with its keys and items.

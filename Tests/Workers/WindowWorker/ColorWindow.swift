@@ -1,4 +1,4 @@
-import CGTK
+import CSessionToolsGTK
 import Foundation
 
 /// A window full of one color, with an entry, and a button with a shortcut.

@@ -1,6 +1,6 @@
 import Glibc
 package import SessionToolsBase
-import TestSupport
+import SessionToolsTestSupport
 
 /// A maker of random operations on the shared items, which records each with its two moments.
 ///

@@ -1,7 +1,7 @@
-import CLibFuzzer
+import CSessionToolsLibFuzzer
 import Foundation
-import FuzzTargets
-import ProgramFuzzTargets
+import SessionToolsFuzzTargets
+import SessionToolsProgramFuzzTargets
 
 // Runs libFuzzer on the target that FUZZ_TARGET names; if it is not set, lists all targets.
 let targets = FuzzTarget.store + FuzzTarget.program

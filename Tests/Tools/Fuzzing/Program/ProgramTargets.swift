@@ -1,9 +1,9 @@
 import ArgumentParser
-package import FuzzTargets
+package import SessionToolsFuzzTargets
 import SecretServiceStore
 import SessionToolsBase
 import StoreMigration
-import ToolBase
+import SessionToolsCommand
 import WebLogin
 
 extension FuzzTarget {

@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// A header with one of several copies; the input decides whether checksum and MAC are right.
 enum HeaderTarget {

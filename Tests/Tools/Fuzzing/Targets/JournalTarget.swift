@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// A journal, made with or without the keys, that is opened, read, changed and repaired.
 enum JournalTarget {

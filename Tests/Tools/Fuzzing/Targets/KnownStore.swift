@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// A store with known keys, for which any content can be sealed.
 enum KnownStore {

@@ -1,6 +1,6 @@
 import SealedStore
 import SessionToolsBase
-import StoreTestSupport
+import SessionToolsStoreTestSupport
 
 /// A journal of one record that is properly sealed and chained but has any contents.
 enum PlaintextTarget {

@@ -1,4 +1,4 @@
-import CSodium
+import CSessionToolsSodium
 
 /// The format's cryptography, written from its description and independent of the store's code.
 ///

@@ -1,0 +1,400 @@
+import CSessionToolsLinux
+import Glibc
+import SessionToolsLazyLibraries
+package import SessionToolsBase
+
+/// The tool's system calls, other than those for the files of a store.
+///
+/// No file outside of this folder makes these calls, except for `signal`, `raise` and `exit`.
+package enum System {
+  // MARK: - This process
+
+  /// The largest core dump the process would have written when it started; `nil` for no limit.
+  package static let coreDumpLimit = limit(RLIMIT_CORE)
+  /// The most memory the process may keep out of swap; `nil` for no limit.
+  package static let lockedMemoryLimit = limit(__RLIMIT_MEMLOCK)
+
+  /// Keeps keys out of core dumps and backtraces, and away from debuggers of the same user.
+  package static func forbidCoreDumps() {
+    _ = coreDumpLimit
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    // Lowering a limit always works. The second call is for systems that pipe dumps to a
+    // program, which the limit does not stop.
+    _ = unsafe setrlimit(RLIMIT_CORE.resource, &none)
+    _ = session_tools_forbid_dumping()
+    // On a terminal, Swift's runtime reports a crash with the registers and the memory they point
+    // to, which may be a key.
+    _ = ignoresQuit
+    for crash in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
+      signal(crash, SIG_DFL)
+    }
+  }
+
+  /// Makes sure that no file of a store becomes standard input, output or error.
+  ///
+  /// A program started with one of them closed gets its number for the next file it opens, and
+  /// would write its output there. The tool cannot read from the input opened here or write to the
+  /// outputs, so their use fails.
+  package static func occupyStandardDescriptors() {
+    for (descriptor, access) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] as [(Int32, Int32)] {
+      if fcntl(descriptor, F_GETFD) >= 0 { continue }
+      _ = unsafe open("/dev/null", access)
+    }
+  }
+
+  /// Leaves what a program that runs on must not keep from the one that started it: the working
+  /// directory, and all files but the three standard ones.
+  ///
+  /// Call it before this process opens any.
+  package static func leaveTheStarter() {
+    unsafe _ = chdir("/")
+    for descriptor in Files.names(in: "/proc/self/fd").compactMap({ Int32($0) })
+    where descriptor > STDERR_FILENO {
+      // One of them belonged to the list, and is closed already.
+      close(descriptor)
+    }
+  }
+
+  /// Gives up the standard error of the program that started this one.
+  package static func discardErrors() {
+    let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+    guard null >= 0 else { return }
+    dup2(null, STDERR_FILENO)
+    close(null)
+  }
+
+  /// Makes a write to a closed pipe, or beyond the limit on the size of files, fail with an error
+  /// instead of a signal that ends the process during a change.
+  package static func ignoreSignalsOfWriting() {
+    _ = signalsOfWriting
+  }
+
+  /// Ignores the signals that this process was started with, for a program that takes its place,
+  /// which inherits what is ignored.
+  package static func ignoreSignalsAsAtStart() {
+    for (number, wasIgnored) in signalsOfWriting where !wasIgnored { signal(number, SIG_DFL) }
+    if ignoresQuit { signal(SIGQUIT, SIG_IGN) }
+  }
+
+  /// Whether SIGQUIT was ignored when the process started, as in a shell's background.
+  private static let ignoresQuit = Interruption.isIgnoring(signal(SIGQUIT, SIG_DFL))
+
+  /// The signals of writing, and whether they were ignored when the process started.
+  private static let signalsOfWriting = [SIGPIPE, SIGXFSZ].map { number in
+    (number, Interruption.isIgnoring(signal(number, SIG_IGN)))
+  }
+
+  /// Closes a descriptor when another program takes the place of this one.
+  static func closeOnExecution(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
+  /// Ends the process as any program ends when its reader is gone, as before `| head`.
+  static func dieOfBrokenPipe() -> Never {
+    signal(SIGPIPE, SIG_DFL)
+    raise(SIGPIPE)
+    exit(128 + SIGPIPE)
+  }
+
+  /// The arguments of this process, its name included, byte for byte; Swift's own list has replaced
+  /// those that are not UTF-8, and is empty where `/proc` is not mounted.
+  private static var argumentBytes: [[UInt8]] {
+    (0..<session_tools_argument_count()).compactMap { position in
+      guard let text = unsafe session_tools_argument(position) else { return nil }
+      return unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
+    }
+  }
+
+  /// The arguments of this process, its name included.
+  package static var arguments: [String] {
+    argumentBytes.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Whether every argument is UTF-8.
+  package static var areArgumentsUTF8: Bool { argumentBytes.allSatisfy(\.isUTF8) }
+
+  /// Whether every argument up to the first `--` is UTF-8.
+  package static var areOwnArgumentsUTF8: Bool {
+    argumentBytes.prefix { $0 != terminator }.allSatisfy(\.isUTF8)
+  }
+
+  /// The arguments behind the first `--`, byte for byte.
+  package static var argumentsBehindTerminator: [[UInt8]] {
+    Array(argumentBytes.drop { $0 != terminator }.dropFirst())
+  }
+
+  private static let terminator = Array("--".utf8)
+
+  private static func limit(_ kind: __rlimit_resource) -> UInt64? {
+    var limit = rlimit()
+    guard unsafe getrlimit(kind.resource, &limit) == 0, limit.rlim_cur != rlim_t.max else {
+      return nil
+    }
+    return UInt64(limit.rlim_cur)
+  }
+
+  // MARK: - Bytes
+
+  /// Writes all bytes of a text.
+  package static func write(_ text: String, to descriptor: Int32) throws(SystemCallError) {
+    let bytes = ByteBuffer(Array(text.utf8))
+    let range = 0..<bytes.byteCount
+    try unsafe write(
+      UnsafeRawBufferPointer(start: bytes.pointer(to: range), count: range.count), to: descriptor)
+  }
+
+  /// Writes all bytes of a secret, without copying them.
+  package static func write(_ secret: SecretBytes, to descriptor: Int32) throws(SystemCallError) {
+    try secret.withBytes { bytes throws(SystemCallError) in
+      try unsafe bytes.withUnsafeBytes { bytes throws(SystemCallError) in
+        try unsafe write(bytes, to: descriptor)
+      }
+    }
+  }
+
+  private static func write(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32
+  ) throws(SystemCallError) {
+    var done = 0
+    while done < bytes.count {
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count >= 0 {
+        done += count
+      } else if errno != EINTR {
+        throw SystemCallError("write", errno)
+      }
+    }
+  }
+
+  /// Reads a file, into memory that is wiped; returns `nil` if there is more than the limit.
+  package static func readAll(
+    _ path: String, atMost maximumByteCount: Int
+  ) throws(SystemCallError) -> SecretBytes? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    guard file >= 0 else { throw SystemCallError("open", errno) }
+    defer { close(file) }
+    return try readAll(file, atMost: maximumByteCount)
+  }
+
+  /// Reads to the end, into memory that is wiped; returns `nil` if there is more than the limit.
+  package static func readAll(
+    _ descriptor: Int32, atMost maximumByteCount: Int
+  ) throws(SystemCallError) -> SecretBytes? {
+    var buffer = ByteBuffer(byteCount: 1 << 16, isSecret: true)
+    var byteCount = 0
+    while true {
+      let count = try read(descriptor, into: buffer, byteCount..<buffer.byteCount)
+      if count == 0 { return buffer.secret(0..<byteCount) }
+      byteCount += count
+      if byteCount > maximumByteCount { return nil }
+      if byteCount == buffer.byteCount {
+        let larger = ByteBuffer(byteCount: byteCount * 2, isSecret: true)
+        larger.copy(buffer, 0..<byteCount, to: 0)
+        buffer = larger
+      }
+    }
+  }
+
+  private static func read(
+    _ descriptor: Int32, into buffer: ByteBuffer, _ range: Range<Int>
+  ) throws(SystemCallError) -> Int {
+    while true {
+      let count = unsafe Glibc.read(descriptor, buffer.pointer(to: range), range.count)
+      if count >= 0 { return count }
+      if errno != EINTR { throw SystemCallError("read", errno) }
+    }
+  }
+
+  /// Returns whether a descriptor is a terminal.
+  package static func isTerminal(_ descriptor: Int32) -> Bool {
+    isatty(descriptor) == 1
+  }
+
+  /// Returns the width of a terminal in characters; `nil` if it is not known.
+  static func columnCount(of descriptor: Int32) -> Int? {
+    let count = Int(session_tools_column_count(descriptor))
+    return count > 0 ? count : nil
+  }
+
+  // MARK: - The terminal
+
+  /// The longest line that a terminal delivers, in bytes; it drops the rest silently.
+  static let maximumTerminalLine = 4094
+
+  /// The outcome of a question.
+  package enum TerminalAnswer {
+    /// The line without its end.
+    case line(SecretBytes)
+    /// The person ended the input, or a signal interrupted the operation.
+    case ended
+    case timedOut
+    /// Another thread woke the thread that asks.
+    case woken
+  }
+
+  /// Asks at the controlling terminal, whatever standard input is.
+  ///
+  /// Echo is restored whatever happens short of SIGKILL: signals wait until it is.
+  ///
+  /// - Returns: The line without its end; `nil` if the person ended the input instead.
+  package static func askAtTerminal(
+    _ question: String, isHidden: Bool
+  ) throws(SystemCallError) -> SecretBytes? {
+    guard case .line(let line) = try askAtTerminal(question, isHidden: isHidden, timeout: nil)
+    else { return nil }
+    return line
+  }
+
+  /// Asks at the terminal, until the timeout or until the thread is woken.
+  ///
+  /// In both cases, any part of an answer typed by then is discarded.
+  package static func askAtTerminal(
+    _ question: String, isHidden: Bool, timeout: Duration?, wake: Wake? = nil
+  ) throws(SystemCallError) -> TerminalAnswer {
+    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { throw SystemCallError("open", errno) }
+    defer { close(terminal) }
+    let end = timeout.map { ContinuousClock.now + $0 }
+    while true {
+      switch try askOnce(question, terminal, isHidden: isHidden, until: end, wake: wake) {
+      case .answer(let answer): return answer
+      case .interrupted: if Interruption.signal != nil { return .ended }
+      }
+    }
+  }
+
+  /// Whether there is a terminal to ask at.
+  package static var hasTerminal: Bool {
+    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { return false }
+    close(terminal)
+    return true
+  }
+
+  /// Writes a text to the controlling terminal, wherever standard output and standard error go.
+  package static func writeToTerminal(_ text: String) throws(SystemCallError) {
+    let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { throw SystemCallError("open", errno) }
+    defer { close(terminal) }
+    try write(text, to: terminal)
+  }
+
+  private enum Outcome {
+    case answer(TerminalAnswer)
+    /// A signal arrived and did not end the process, which was stopped and continued, or caught it.
+    case interrupted
+  }
+
+  private static func askOnce(
+    _ question: String, _ terminal: Int32, isHidden: Bool, until end: ContinuousClock.Instant?,
+    wake: Wake?
+  ) throws(SystemCallError) -> Outcome {
+    var signals = sigset_t()
+    var before = sigset_t()
+    unsafe pthread_sigmask(SIG_BLOCK, nil, &before)
+    unsafe sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] {
+      // A signal that was blocked before is never delivered, and would stay pending forever.
+      if unsafe sigismember(&before, signal) == 0 { unsafe _ = sigaddset(&signals, signal) }
+    }
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    // Runs last: a pending signal is delivered here, after echo is restored.
+    defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
+    let arrivals = unsafe signalfd(-1, &signals, Int32(SFD_CLOEXEC))
+    guard arrivals >= 0 else { throw SystemCallError("signalfd", errno) }
+    defer { close(arrivals) }
+
+    var settings = termios()
+    guard unsafe tcgetattr(terminal, &settings) == 0 else {
+      throw SystemCallError("tcgetattr", errno)
+    }
+    if isHidden {
+      var hidden = settings
+      hidden.c_lflag &= ~tcflag_t(ECHO | ECHOE | ECHOK | ECHONL)
+      unsafe tcsetattr(terminal, TCSAFLUSH, &hidden)
+    }
+    defer {
+      if isHidden { unsafe _ = tcsetattr(terminal, TCSADRAIN, &settings) }
+    }
+    // The question comes after the setting, so that an answer to it is never echoed.
+    try write(question, to: terminal)
+    let outcome = try readLine(terminal, arrivals, until: end, wake: wake)
+    switch outcome {
+    case .answer(.timedOut), .answer(.woken):
+      tcflush(terminal, TCIFLUSH)
+      try write("\n", to: terminal)
+    default: if isHidden { try write("\n", to: terminal) }
+    }
+    return outcome
+  }
+
+  private static func readLine(
+    _ terminal: Int32, _ arrivals: Int32, until end: ContinuousClock.Instant?, wake: Wake?
+  ) throws(SystemCallError) -> Outcome {
+    let line = ByteBuffer(byteCount: 2 * (maximumTerminalLine + 2), isSecret: true)
+    var byteCount = 0
+    while byteCount < line.byteCount {
+      var waiting = [
+        pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: arrivals, events: Int16(POLLIN), revents: 0),
+        // `poll` ignores a negative descriptor.
+        pollfd(fd: wake?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+      ]
+      let left = end.map { max(0, ($0 - .now) / .milliseconds(1)).rounded(.up) }
+      let count = unsafe poll(
+        &waiting, nfds_t(waiting.count), left.map { Int32(min($0, 1e9)) } ?? -1)
+      guard count >= 0 else {
+        if errno == EINTR { continue }
+        throw SystemCallError("poll", errno)
+      }
+      if count == 0 { return .answer(.timedOut) }
+      if waiting[1].revents != 0 { return .interrupted }
+      if waiting[2].revents != 0 { return .answer(.woken) }
+      let readCount = try read(terminal, into: line, byteCount..<line.byteCount)
+      if readCount == 0 {
+        return .answer(byteCount == 0 ? .ended : .line(line.secret(0..<byteCount)))
+      }
+      byteCount += readCount
+      if line.load(UInt8.self, at: byteCount - 1) == UInt8(ascii: "\n") {
+        return .answer(.line(line.secret(0..<byteCount - 1)))
+      }
+    }
+    return .answer(.line(line.secret(0..<byteCount)))
+  }
+
+  /// A means to wake a thread that waits for a person.
+  package final class Wake: Sendable {
+    package let descriptor: Int32
+
+    /// - Throws: An error if the process has no descriptor left.
+    package init() throws(SystemCallError) {
+      descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+      guard descriptor >= 0 else { throw SystemCallError("eventfd", errno) }
+    }
+
+    /// Wakes the thread that waits, or the next one that does.
+    package func signal() {
+      _ = eventfd_write(descriptor, 1)
+    }
+
+    /// Discards earlier signals.
+    package func clear() {
+      var count: eventfd_t = 0
+      unsafe _ = eventfd_read(descriptor, &count)
+    }
+
+    deinit {
+      close(descriptor)
+    }
+  }
+}
+
+extension __rlimit_resource {
+  /// The limit's number, in the type that the calls take.
+  fileprivate var resource: __rlimit_resource_t { __rlimit_resource_t(rawValue) }
+}
+
+extension [UInt8] {
+  fileprivate var isUTF8: Bool { String(validating: self, as: UTF8.self) != nil }
+}
