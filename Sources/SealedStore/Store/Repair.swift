@@ -211,14 +211,15 @@ extension StoreWriter {
     return max((chained?.version ?? 0) &+ UInt64(ended), mark?.version ?? 0) &+ 1
   }
 
-  /// Returns the bytes behind the part that the chain confirms, up to the mark or the last record
-  /// that counts.
+  /// Returns the bytes behind the part that the chain confirms, up to the mark or the end of the
+  /// last record that counts.
   private static func rangeBehind(
     _ chained: ChainedPart?, in survey: JournalSurvey, upTo last: UInt64, mark: Mark?
   ) -> Range<Int> {
-    let lastStart = survey.counting.first { $0.prefix.number == last }?.offset
+    let lastEnd = survey.counting.first { $0.prefix.number == last }
+      .map { $0.offset + $0.prefix.recordByteCount }
     let start = chained?.byteCount ?? JournalHead.byteCount
-    return start..<max(start, lastStart ?? 0, mark?.byteCount ?? 0)
+    return start..<max(start, lastEnd ?? 0, mark?.byteCount ?? 0)
   }
 
   /// Counts the records that are lost at least.

@@ -141,6 +141,19 @@ import Testing
     #expect(try scratch.open().texts() == ["a": "new a", "c": "new c", "d": "new d"])
   }
 
+  @Test func `an item whose removal is the last record is not reported without the mark`() throws {
+    let other = try Scratch()
+    let store = try other.create()
+    for item in ["a", "b", "c"] { try store.put(item, as: item) }
+    try store.remove(name("a"))
+    try other.flip("journal", at: JournalLayout.start(ofRecord: 2) + JournalLayout.chainValue)
+    try FileManager.default.removeItem(atPath: other.file("mark"))
+    let report = try other.open().repair()
+    #expect(report.wasNeeded)
+    #expect(report.goneItems == [])
+    #expect(try other.open().texts() == ["b": "b", "c": "c"])
+  }
+
   @Test func `a store of removals that no longer open is repaired into an empty store`() throws {
     let other = try Scratch()
     let store = try other.create()
