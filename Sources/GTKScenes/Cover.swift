@@ -82,7 +82,7 @@ final class Cover {
     if isShown != wasShown {
       cover.isShown = isShown
       // Also where nothing else has changed: no frame may pass without it.
-      window.draw()
+      window.drawWithLayout()
     }
     // Also those that were opened meanwhile.
     if isShown { cover.closeOtherPopups(in: window) }

@@ -206,6 +206,16 @@ import SessionToolsBase
   /// Draws the window's next frame soon.
   func draw() { unsafe gtk_widget_queue_draw(pointer) }
 
+  /// Draws the window's next frame soon, in which all widgets get their place first.
+  ///
+  /// GTK does not draw a widget that has none.
+  func drawWithLayout() {
+    draw()
+    unsafe gtk_widget_get_frame_clock(pointer).map {
+      unsafe gdk_frame_clock_request_phase($0, GDK_FRAME_CLOCK_PHASE_LAYOUT)
+    }
+  }
+
   private static let markName = "session-tools-gated-window"
 
   /// Whether the window was marked.

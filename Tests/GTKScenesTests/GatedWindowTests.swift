@@ -20,7 +20,7 @@ import Testing
     for (frame, count) in rows {
       print(
         "  \(count) frames of \(frame.window): focus \(frame.isActive), locked \(frame.isLocked),"
-          + " content on the display: \(frame.shown)")
+          + " content on the display: \(frame.shown) (\(frame.phases))")
     }
   }
 
@@ -45,7 +45,9 @@ import Testing
     try await worker.do("record")
     let other = try await WindowWorker(on: desktop)
     try await other.do("window yellow")
-    try await worker.wait(for: "frame red active=false locked=false shown=-")
+    try await wait(until: "a frame is covered") {
+      worker.frames.contains { !$0.isActive && !$0.isLocked && $0.shown == "-" }
+    }
     let frames = worker.frames
     table("Another program's window on \(kind):", frames)
     #expect(frames.allSatisfy { $0.isActive || $0.shown == "-" })

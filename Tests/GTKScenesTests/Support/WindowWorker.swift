@@ -95,13 +95,16 @@ struct Frame: Equatable {
   let isLocked: Bool
   /// What the whole display showed after it; `-` for no content.
   let shown: String
+  /// Which of `layout` and `paint` the frame had.
+  let phases: String
 
   init?(_ line: String) {
     let words = line.split(separator: " ").map(String.init)
-    guard words.count == 5, words[0] == "frame" else { return nil }
+    guard words.count == 6, words[0] == "frame" else { return nil }
     window = words[1]
     isActive = words[2] == "active=true"
     isLocked = words[3] == "locked=true"
     shown = String(words[4].dropFirst("shown=".count))
+    phases = String(words[5].dropFirst("phases=".count))
   }
 }

@@ -258,9 +258,12 @@ import Foundation
 
   // MARK: - Frames
 
+  /// The phases of the frame that is being drawn.
+  private var phases: [String] = []
+
   private var clock: OpaquePointer? { unsafe gtk_widget_get_frame_clock(widget) }
 
-  private func onFrame(_ handle: @escaping () -> Void) {
+  private func onFrame(_ signal: String = "after-paint", _ handle: @escaping () -> Void) {
     let handler = unsafe Unmanaged.passRetained(Handler(handle)).toOpaque()
     let callback: @convention(c) (gpointer?, gpointer?) -> Void = { _, data in
       if let data = unsafe data {
@@ -268,17 +271,21 @@ import Foundation
       }
     }
     unsafe _ = g_signal_connect_data(
-      clock.map { unsafe UnsafeMutableRawPointer($0) }, "after-paint",
+      clock.map { unsafe UnsafeMutableRawPointer($0) }, signal,
       unsafeBitCast(callback, to: GCallback.self), handler, nil, GConnectFlags(rawValue: 0))
   }
 
   /// Reports each frame, with what the whole display shows then.
   func record(_ isLocked: @escaping () -> Bool) {
+    for phase in ["layout", "paint"] { onFrame(phase) { [self] in phases.append(phase) } }
     onFrame { [self] in
-      unsafe gdk_display_sync(gdk_display_get_default())
+      // Before the display is asked, which may report that the focus was lost after this frame.
       let isActive = unsafe gtk_window_is_active(window) != 0
+      unsafe gdk_display_sync(gdk_display_get_default())
       say(
-        "frame \(color) active=\(isActive) locked=\(isLocked()) shown=\(Screenshot.description)")
+        "frame \(color) active=\(isActive) locked=\(isLocked()) shown=\(Screenshot.description)"
+          + " phases=\(phases.joined(separator: "+"))")
+      phases = []
     }
   }
 
