@@ -58,7 +58,8 @@ let package = Package(
       name: "CSessionToolsGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
     .target(name: "SessionToolsDBus", dependencies: ["CSessionToolsGIO"]),
     .systemLibrary(
-      name: "CSessionToolsSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+      name: "CSessionToolsSecret", pkgConfig: "libsecret-1",
+      providers: [.apt(["libsecret-1-dev"])]),
     .target(
       name: "SecretServiceStore",
       dependencies: [

@@ -49,7 +49,7 @@ def _ask(
                 [worker, "crowd", store, key, address, str(users)], capture_output=True, text=True,
                 check=False)
             if done.returncode != 0:
-                raise Failure(f"SessionToolsSessionWorker crowd: {done.stderr.strip() or done.returncode}")
+                raise Failure(f"the crowd: {done.stderr.strip() or done.returncode}")
             with urllib.request.urlopen(f"{address}/counts") as answer:
                 counts = json.load(answer)
         finally:
