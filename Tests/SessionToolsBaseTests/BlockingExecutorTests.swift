@@ -50,6 +50,41 @@ import Testing
     #expect(order.current == Array(0..<1000))
   }
 
+  /// The only thread has work that gives more work to other executors, which it must not wait for.
+  @Test func `where no thread can be started, work waits for one that ends its own`() async {
+    let count = Shared(0)
+    let threads = IdleThreads(idleTime: .seconds(5)) {
+      count.update { count in
+        count += 1
+        return count == 1
+      }
+    }
+    let executors = (0..<4).map { _ in BlockingExecutor(maximumThreadCount: 1, threads: threads) }
+    let order = Shared<[Int]>([])
+    await withCheckedContinuation { continuation in
+      executors[0].run {
+        for number in 1..<4 {
+          executors[number].run {
+            order.update { $0.append(number) }
+            if number == 3 { continuation.resume() }
+          }
+        }
+        order.update { $0.append(0) }
+      }
+    }
+    #expect(order.current == [0, 1, 2, 3])
+  }
+
+  @Test func `where there is room for a thread again, postponed work begins`() async {
+    let hasRoom = Shared(false)
+    let threads = IdleThreads(idleTime: .seconds(5)) { hasRoom.current }
+    let executor = BlockingExecutor(maximumThreadCount: 2, threads: threads)
+    async let first = executor.blocking { 1 }
+    async let second = executor.blocking { 2 }
+    hasRoom.update { $0 = true }
+    #expect(await first + second == 3)
+  }
+
   @Test func `an executor whose work does not end holds up no other`() async {
     let (hung, other) = (
       BlockingExecutor(maximumThreadCount: 4), BlockingExecutor(maximumThreadCount: 1)

@@ -8,6 +8,8 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
   var token: Token
   var name: String?
   var settings = ["theme": 0.1]
+  /// Encoded in another order each time.
+  var scopes: Set<String> = ["mail", "calendar", "contacts", "files"]
   /// More digits than a double has.
   var number: Int64 = 9_007_199_254_740_993
   var id: String { token.id }
@@ -66,6 +68,73 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
     #expect(account.name == nil)
     #expect(account.settings == ["theme": 0.3, "size": 1e-9])
     #expect(account.number == 9_007_199_254_740_993)
+  }
+
+  @Test func `a field that both change in the same way is no conflict`() async throws {
+    let (account, requestCount) = try await refreshed {
+      $0.name = "Ada Lovelace"
+      $0.settings["theme"] = 1
+    } refresh: {
+      $0.name = "Ada Lovelace"
+    }
+    #expect(requestCount == 1)
+    #expect(account.name == "Ada Lovelace")
+    #expect(account.settings == ["theme": 1])
+  }
+
+  @Test func `a set that was made again has not changed`() async throws {
+    for _ in 0..<20 {
+      let (account, requestCount) = try await refreshed {
+        $0.scopes = Set($0.scopes.sorted())
+        $0.name = "Ada Lovelace"
+      } refresh: {
+        $0.scopes = Set($0.scopes.sorted().reversed())
+      }
+      #expect(requestCount == 1)
+      #expect(account.scopes == ["mail", "calendar", "contacts", "files"])
+    }
+  }
+
+  /// Nothing shows that the one who signed in meanwhile is the same user.
+  @Test func `an item without an identifier stays as the program has it`() async throws {
+    let clock = ManualClock()
+    let credentials = try StoreContainer<[String: String]>(MemoryStore(), service: "mail")
+    let program = Session(container: credentials, storageIdentifier: "credential")
+    let session = Session(
+      container: credentials, storageIdentifier: "credential",
+      refresher: SessionRefresher(clock: clock, expiration: { $0["access"] == "" ? clock.now : nil }
+      ) { request in
+        if request.item["refresh"] == "of Ada" {
+          try await program.save(["access": "", "refresh": "of Bob"])
+        }
+        var renewed = request.item
+        renewed["access"] = "with the token \(request.item["refresh"] ?? "")"
+        return .refreshed(renewed)
+      })
+    try await session.save(["access": "", "refresh": "of Ada"])
+    let valid = try await session.validItem()
+    #expect(valid == ["access": "with the token of Bob", "refresh": "of Bob"])
+  }
+
+  /// What its coding leaves out of the JSON would be lost.
+  @Test func `an item that is not stored as JSON stays as the program has it`() async throws {
+    let (server, requestCount) = (server, Shared(0))
+    let container = try StoreContainer<Account>(
+      MemoryStore(), service: "mail", coding: .propertyList)
+    let program = Session(container: container, storageIdentifier: "account")
+    let session = Session(
+      container: container, storageIdentifier: "account",
+      refresher: SessionRefresher(clock: server.clock) { request in
+        requestCount.update { $0 += 1 }
+        var (changed, renewed) = (request.item, request.item)
+        changed.name = "Ada Lovelace"
+        if requestCount.current == 1 { try await program.save(changed) }
+        renewed.token = server.renewed(renewed.token)
+        return .refreshed(renewed)
+      })
+    try await session.save(Account(token: server.token(in: .zero), name: "Ada"))
+    #expect(try await session.validItem().name == "Ada Lovelace")
+    #expect(requestCount.current == 2)
   }
 
   @Test func `a field that both change stays as the program has it`() async throws {

@@ -8,8 +8,10 @@ public import SecretStores
 /// opened the store, or listed or changed its slots last, whatever other processes have changed
 /// since.
 ///
-/// Everything blocks: for a sync or two, or for a few round trips to a database, which are repeated
-/// while other machines change the header.
+/// Everything blocks: a change of the slots for a sync or two, or for a few round trips to a
+/// database, which are repeated while other machines change the header; unlocking for the derivation
+/// of the key as well; a rotation or revocation until everything is sealed again, as
+/// `SealedFileStore.compact` does.
 public protocol SealedSecretStore: LockableSecretStore {
   /// Opens a locked store again, and rereads it.
   ///
@@ -39,7 +41,8 @@ public protocol SealedSecretStore: LockableSecretStore {
   /// - Throws: `invalidKey` when there are 16 slots already or the passphrase slots would cost more
   ///   than ``Passphrase/Limits`` allow; `locked`; `wrongKey` when the store's keys were replaced;
   ///   `timedOut`, `corrupt`, `noSpace`, `unavailable`, `accessDenied`, `io` or an error of the
-  ///   maker; `outcomeUnknown` when it is not known whether the change was made.
+  ///   maker: nothing was changed then. `outcomeUnknown` when it is not known whether the change
+  ///   was made.
   @discardableResult
   func addSlot(_ key: some SlotMaker) throws(StoreError) -> KeySlot
 
@@ -64,7 +67,8 @@ public protocol SealedSecretStore: LockableSecretStore {
   ///
   /// All slots still open the store.
   ///
-  /// - Parameter progress: Receives the progress of sealing everything again.
+  /// - Parameter progress: Receives the progress of sealing everything again: of the bytes of a
+  ///   file, or the items of a database.
   /// - Throws: As changing an item does.
   func rotate(progress: SealedFileStore.Progress?) throws(StoreError)
 
@@ -84,12 +88,13 @@ public protocol SealedSecretStore: LockableSecretStore {
   ///     one in its place.
   ///   - progress: Receives the progress of sealing everything again.
   ///   - confirm: Receives the slots that are kept and dropped before anything happens, and
-  ///     returns whether to continue. It is called again when the slots were changed meanwhile.
+  ///     returns whether to continue. It may be called again when the slots were changed meanwhile.
   ///     Other processes that write may wait for it, so do not ask a person here: ask before, about
-  ///     the ``revocationPlan(keeping:recipients:)``. Do not call the store from it.
+  ///     the ``revocationPlan(keeping:recipients:)``, and return whether this plan is equal to it.
+  ///     Do not call the store from it.
   /// - Returns: Whether the keys were revoked.
   /// - Throws: `wrongKey` when a source opens no slot or a recipient has none; `invalidKey` when
-  ///   there is neither, or rotations before this one have not been finished; an error of a source;
+  ///   there is neither, or rotations of a database have not been finished; an error of a source;
   ///   or as ``rotate(progress:)``.
   @discardableResult
   func revoke(
@@ -123,9 +128,28 @@ extension SealedSecretStore {
     try revoke(keeping: sources, recipients: recipients, progress: nil, confirm: confirm)
   }
 
-  /// Returns what a revocation would keep and drop, without making it.
+  /// Shuts out every key that is not given here, and keeps no recipient.
   ///
   /// - Throws: As ``revoke(keeping:recipients:progress:confirm:)``.
+  @discardableResult
+  public func revoke(
+    keeping sources: [any KeySource], progress: SealedFileStore.Progress?,
+    confirm: (RevocationPlan) -> Bool
+  ) throws(StoreError) -> Bool {
+    try revoke(keeping: sources, recipients: [], progress: progress, confirm: confirm)
+  }
+
+  /// Seals everything again with a new random data key, without reporting progress.
+  ///
+  /// - Throws: As ``rotate(progress:)``.
+  public func rotate() throws(StoreError) { try rotate(progress: nil) }
+
+  /// Returns what a revocation would keep and drop, without making it.
+  ///
+  /// The sources are asked for it, and again for the revocation.
+  ///
+  /// - Throws: As ``revoke(keeping:recipients:progress:confirm:)``; `io` if the store reports no
+  ///   plan.
   public func revocationPlan(
     keeping sources: [any KeySource], recipients: [Recipient] = []
   ) throws(StoreError) -> RevocationPlan {
@@ -134,7 +158,9 @@ extension SealedSecretStore {
       found = plan
       return false
     }
-    guard let found else { preconditionFailure("a revocation reports its plan or throws") }
+    guard let found else {
+      throw StoreError(.io, store: "the store", reason: "a revocation reported no plan")
+    }
     return found
   }
 

@@ -99,23 +99,41 @@ package final class IdleThreads: Sendable {
     var waiting = FIFO<@Sendable () -> Void>()
     /// The number of threads that wait, apart from those that were woken.
     var idleCount = 0
+    /// Work for which no thread was idle, and none could be started.
+    var postponed = FIFO<@Sendable () -> Void>()
   }
 
   private let state = Mutex(State())
   private let wake = DispatchSemaphore(value: 0)
   private let idleTime: DispatchTimeInterval
+  private let hasRoom: @Sendable () -> Bool
 
-  /// - Parameter idleTime: How long a thread waits for more work.
-  package init(idleTime: DispatchTimeInterval) {
-    self.idleTime = idleTime
+  /// - Parameters:
+  ///   - idleTime: How long a thread waits for more work.
+  ///   - hasRoom: Returns whether the system has room for a thread, for tests of one that has not.
+  package init(
+    idleTime: DispatchTimeInterval, hasRoom: @escaping @Sendable () -> Bool = { true }
+  ) {
+    (self.idleTime, self.hasRoom) = (idleTime, hasRoom)
   }
 
   /// Runs work on an idle thread, or on a new one.
   ///
-  /// Blocks while there is neither, because the machine, or the limit of the container, has no room
-  /// for a thread.
+  /// While there is neither, because the machine, or the limit of the container, has no room for a
+  /// thread, the work waits for the first one that there is. The caller does not: it may be the
+  /// thread that is needed.
   package func run(_ work: @escaping @Sendable () -> Void) {
-    while !giveToIdleThread(work), !startThread(with: work) { usleep(10_000) }
+    if giveToIdleThread(work) || startThread(with: work) { return }
+    state.withLock { $0.postponed.append(work) }
+    startLater()
+  }
+
+  /// Tries again to start a thread for work that was postponed.
+  private func startLater() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
+      guard let work = state.withLock({ $0.postponed.popFirst() }) else { return }
+      run(work)
+    }
   }
 
   private func giveToIdleThread(_ work: @escaping @Sendable () -> Void) -> Bool {
@@ -131,7 +149,12 @@ package final class IdleThreads: Sendable {
 
   /// Waits for work; returns `nil` when the thread should end.
   private func nextWork() -> (@Sendable () -> Void)? {
-    state.withLock { $0.idleCount += 1 }
+    let postponed = state.withLock { state in
+      let work = state.postponed.popFirst()
+      if work == nil { state.idleCount += 1 }
+      return work
+    }
+    if let postponed { return postponed }
     while true {
       let isTimedOut = wake.wait(timeout: .now() + idleTime) == .timedOut
       let work = state.withLock { state in
@@ -145,6 +168,7 @@ package final class IdleThreads: Sendable {
   }
 
   private func startThread(with work: @escaping @Sendable () -> Void) -> Bool {
+    guard hasRoom() else { return false }
     let start = unsafe Unmanaged.passRetained(Start(self, work))
     let error = withoutSignals {
       var thread = pthread_t()

@@ -43,7 +43,7 @@ public struct RefreshPolicy: Sendable {
   /// The longest pause, unless the server asks for a longer one; 10 s.
   public var maximumPause: Duration = .seconds(10)
 
-  /// How many callers may wait for one refresh; 10,000.
+  /// How many callers may wait for one refresh, the one that begins it included; 10,000.
   ///
   /// Further callers get an error at once.
   public var maximumWaiterCount = 10_000

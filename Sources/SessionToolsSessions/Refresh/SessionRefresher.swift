@@ -55,9 +55,10 @@ public struct SessionRefresher<Item>: Sendable {
   ///   - expiration: When an item expires, by the server's clock; by default as ``ExpiringItem``
   ///     says, and never for an item that does not conform.
   ///   - issue: When an item was issued, by the same clock; by default as ``ExpiringItem`` says.
-  ///   - merge: Merges a refreshed item with one that was changed meanwhile; by default the fields
-  ///     that the refresh changed replace those of the stored item, unless others have changed one
-  ///     of them: then the stored item stays, and the refreshed one is dropped.
+  ///   - merge: Merges a refreshed item with one that was changed meanwhile. By default, in a store
+  ///     and where the items are `Identifiable` and stored as JSON, the fields that the refresh
+  ///     changed replace those of the stored item of the same user, unless others have changed one
+  ///     of them; in any other case the stored item stays, and the refreshed one is dropped.
   ///   - refresh: Refreshes an item.
   public init(
     policy: RefreshPolicy = RefreshPolicy(), clock: any SessionClock = SystemSessionClock(),

@@ -1,4 +1,5 @@
 import SecretStores
+
 /// An item that a server issued in exchange for one that it no longer accepts, until it is stored.
 protocol UnsavedItem: Sendable {
   /// Tries once to store it.
@@ -76,8 +77,7 @@ struct IssuedItem<Item: Codable>: UnsavedItem, @unchecked Sendable {
 
   private func merged(_ stored: Item) -> Item? {
     guard let merge = refresher.merge else {
-      guard UserIdentifier(of: stored) == UserIdentifier(of: sent) else { return nil }
-      return FieldMerge.merge(sent, item, into: stored)
+      return storage.inStore?.merge(sent, item, into: stored)
     }
     return wasIssuedLater(stored) ? nil : merge(sent, item, stored)
   }

@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsTestSupport
 
-/// A process of the program `WindowWorker`.
+/// A process of the program `SessionToolsWindowWorker`.
 final class WindowWorker: Sendable {
   static let path = BuildDirectory.program("SessionToolsWindowWorker")
 

@@ -1,7 +1,7 @@
 import Foundation
 import SessionToolsTestSupport
 
-/// A process of the program `AuthenticationWorker`.
+/// A process of the program `SessionToolsAuthenticationWorker`.
 final class AuthenticationWorker: Sendable {
   private let child: Child
   private let input: FileHandle

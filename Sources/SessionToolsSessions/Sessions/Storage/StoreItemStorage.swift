@@ -37,11 +37,11 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   private var store: any SecretStore { address.store }
   private var name: ItemName { address.name }
 
-  private func bytes(of item: Item) throws(StoreError) -> SecretBytes {
+  func bytes(of item: Item) throws(StoreError) -> SecretBytes {
     try coding.bytes(of: item, for: name, encoder: encoder)
   }
 
-  private func item(from bytes: SecretBytes) throws(StoreError) -> Item {
+  func item(from bytes: SecretBytes) throws(StoreError) -> Item {
     try coding.item(from: bytes, for: name, decoder: decoder)
   }
 
