@@ -102,7 +102,8 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
     let program = Session(container: credentials, storageIdentifier: "credential")
     let session = Session(
       container: credentials, storageIdentifier: "credential",
-      refresher: SessionRefresher(clock: clock, expiration: { $0["access"] == "" ? clock.now : nil }
+      refresher: SessionRefresher(
+        clock: clock, expiration: { $0["access"] == "" ? clock.now : nil }
       ) { request in
         if request.item["refresh"] == "of Ada" {
           try await program.save(["access": "", "refresh": "of Bob"])

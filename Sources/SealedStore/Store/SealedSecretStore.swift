@@ -9,8 +9,8 @@ public import SecretStores
 /// since.
 ///
 /// Everything blocks: a change of the slots for a sync or two, or for a few round trips to a
-/// database, which are repeated while other machines change the header; unlocking for the derivation
-/// of the key as well; a rotation or revocation until everything is sealed again, as
+/// database, which are repeated while other machines change the header; unlocking also for the
+/// derivation of the key; a rotation or revocation until everything is sealed again, as
 /// `SealedFileStore.compact` does.
 public protocol SealedSecretStore: LockableSecretStore {
   /// Opens a locked store again, and rereads it.
