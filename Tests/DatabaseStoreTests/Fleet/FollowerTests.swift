@@ -10,7 +10,7 @@ import Testing
 /// Streams of changes, where transactions end in another order than they began.
 @Suite(.onOwnThread) struct `a follower of changes` {
   @Test func `misses none of those that take unequally long`() async throws {
-    let made = try await StoreOnServer()
+    let made = try await StoreOnServer(on: DatabaseServer())
     try await made.runInChanges("PERFORM pg_sleep(random() ^ 4 * 0.1)")
     let listener = Listener(made.store.changes())
     try await listener.waitForBegin()

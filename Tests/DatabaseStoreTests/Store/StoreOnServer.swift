@@ -16,10 +16,9 @@ enum Way: String, CaseIterable, Sendable {
   private static let sharedPooler = Task { try await Pooler(of: .shared()) }
 
   /// Returns the address of the server, and the options to reach it.
-  func location(schema: String) async throws -> (
+  func location(schema: String, on server: DatabaseServer) async throws -> (
     address: String, options: SealedDatabaseStore.Options
   ) {
-    let server = try await DatabaseServer.shared()
     // Longer than users want it, for busy machines.
     var options = SealedDatabaseStore.Options(schema: schema, operationTimeout: .seconds(60))
     switch self {
@@ -55,13 +54,17 @@ struct StoreOnServer {
 
   var location: Location
   let store: SealedDatabaseStore
+  private let server: DatabaseServer
 
+  /// - Parameter server: The server; by default that of all tests, whose transactions hide changes
+  ///   from streams while they last.
   init(
-    _ way: Way = .socket, environment: DatabaseEnvironment = DatabaseEnvironment(),
+    _ way: Way = .socket, on server: DatabaseServer? = nil, environment: DatabaseEnvironment = DatabaseEnvironment(),
     timeout: Duration? = nil, onNotice: (@Sendable (DatabaseNotice) -> Void)? = nil
   ) async throws {
     let schema = "t_" + UUID().uuidString.lowercased().replacing("-", with: "_")
-    var (address, options) = try await way.location(schema: schema)
+    self.server = if let server { server } else { try await .shared() }
+    var (address, options) = try await way.location(schema: schema, on: self.server)
     options.onNotice = onNotice
     if let timeout { options.operationTimeout = timeout }
     let key = try RawKey(RawKey.random())
@@ -80,7 +83,7 @@ struct StoreOnServer {
   /// Runs a statement on the server, in which `$` stands for the schema.
   @discardableResult
   func ask(_ statement: String) async throws -> String {
-    try await DatabaseServer.shared().ask(statement.replacing("$", with: location.options.schema))
+    try await server.ask(statement.replacing("$", with: location.options.schema))
   }
 }
 
