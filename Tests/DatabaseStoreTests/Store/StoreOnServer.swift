@@ -56,8 +56,8 @@ struct StoreOnServer {
   let store: SealedDatabaseStore
   private let server: DatabaseServer
 
-  /// - Parameter server: The server; by default that of all tests, whose transactions hide changes
-  ///   from streams while they last.
+  // Without a server, it is that of all tests, whose transactions hide changes from streams while
+  // they last.
   init(
     _ way: Way = .socket, on server: DatabaseServer? = nil, environment: DatabaseEnvironment = DatabaseEnvironment(),
     timeout: Duration? = nil, onNotice: (@Sendable (DatabaseNotice) -> Void)? = nil
