@@ -151,7 +151,7 @@ import Testing
     try await worker.do("lock")
     try await worker.wait(for: "wiped")
     let lines = worker.lines
-    let covered = try #require(lines.firstIndex { $0.hasPrefix("frame") && $0.hasSuffix("=-") })
+    let covered = try #require(lines.firstIndex { Frame($0)?.shown == "-" })
     #expect(try covered < #require(lines.firstIndex(of: "wiped")))
   }
 

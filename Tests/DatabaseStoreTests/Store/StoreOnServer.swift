@@ -59,7 +59,8 @@ struct StoreOnServer {
   // Without a server, it is that of all tests, whose transactions hide changes from streams while
   // they last.
   init(
-    _ way: Way = .socket, on server: DatabaseServer? = nil, environment: DatabaseEnvironment = DatabaseEnvironment(),
+    _ way: Way = .socket, on server: DatabaseServer? = nil,
+    environment: DatabaseEnvironment = DatabaseEnvironment(),
     timeout: Duration? = nil, onNotice: (@Sendable (DatabaseNotice) -> Void)? = nil
   ) async throws {
     let schema = "t_" + UUID().uuidString.lowercased().replacing("-", with: "_")
