@@ -119,7 +119,7 @@ public struct RevocationPlan: Hashable, Sendable {
 extension SealedSecretStore {
   /// Shuts out every key that is not given here, without reporting progress.
   ///
-  /// - Throws: As ``revoke(keeping:recipients:progress:confirm:)``.
+  /// - Throws: As ``SealedSecretStore/revoke(keeping:recipients:progress:confirm:)``.
   @discardableResult
   public func revoke(
     keeping sources: [any KeySource], recipients: [Recipient] = [],
@@ -130,7 +130,7 @@ extension SealedSecretStore {
 
   /// Shuts out every key that is not given here, and keeps no recipient.
   ///
-  /// - Throws: As ``revoke(keeping:recipients:progress:confirm:)``.
+  /// - Throws: As ``SealedSecretStore/revoke(keeping:recipients:progress:confirm:)``.
   @discardableResult
   public func revoke(
     keeping sources: [any KeySource], progress: SealedFileStore.Progress?,
@@ -141,14 +141,14 @@ extension SealedSecretStore {
 
   /// Seals everything again with a new random data key, without reporting progress.
   ///
-  /// - Throws: As ``rotate(progress:)``.
+  /// - Throws: As ``SealedSecretStore/rotate(progress:)``.
   public func rotate() throws(StoreError) { try rotate(progress: nil) }
 
   /// Returns what a revocation would keep and drop, without making it.
   ///
   /// The sources are asked for it, and again for the revocation.
   ///
-  /// - Throws: As ``revoke(keeping:recipients:progress:confirm:)``; `io` if the store reports no
+  /// - Throws: As ``SealedSecretStore/revoke(keeping:recipients:progress:confirm:)``; `io` if the store reports no
   ///   plan.
   public func revocationPlan(
     keeping sources: [any KeySource], recipients: [Recipient] = []
@@ -166,7 +166,7 @@ extension SealedSecretStore {
 
   /// Opens a locked store again with a passphrase.
   ///
-  /// - Throws: As ``unlock(with:)``; `invalidKey` when it cannot be a passphrase.
+  /// - Throws: As ``SealedSecretStore/unlock(with:)``; `invalidKey` when it cannot be a passphrase.
   public func unlock(withPassphrase passphrase: SecretBytes) throws(StoreError) {
     try unlock(with: Passphrase(utf8: passphrase))
   }
