@@ -148,8 +148,8 @@ extension SealedSecretStore {
   ///
   /// The sources are asked for it, and again for the revocation.
   ///
-  /// - Throws: As ``SealedSecretStore/revoke(keeping:recipients:progress:confirm:)``; `io` if the store reports no
-  ///   plan.
+  /// - Throws: As ``SealedSecretStore/revoke(keeping:recipients:progress:confirm:)``; `io` if the
+  ///   store reports no plan.
   public func revocationPlan(
     keeping sources: [any KeySource], recipients: [Recipient] = []
   ) throws(StoreError) -> RevocationPlan {
