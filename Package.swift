@@ -117,8 +117,7 @@ let package = Package(
       name: "SessionToolsCommand",
       dependencies: [
         "CSessionToolsLinux", "SessionToolsLazyLibraries", "SealedStore", "SecretServiceStore",
-        "SecurityKeys",
-        "SessionTools", "SessionToolsBase", "StoreMigration", argumentParser,
+        "SecurityKeys", "SessionTools", "SessionToolsBase", "StoreMigration", argumentParser,
       ]),
     .executableTarget(
       name: "session-tools",
@@ -168,8 +167,7 @@ let package = Package(
       name: "SessionToolsTests",
       dependencies: [
         "SessionToolsOAuthTestSupport", "SessionTools", "SessionToolsTesting",
-        "SessionToolsSessionWorker", "SessionToolsTestSupport",
-        "SessionToolsTestThreads",
+        "SessionToolsSessionWorker", "SessionToolsTestSupport", "SessionToolsTestThreads",
       ]),
     .executableTarget(
       name: "SessionToolsSessionWorker",
@@ -179,9 +177,9 @@ let package = Package(
       name: "ReadmeTests",
       dependencies: [
         "SessionToolsBusTestSupport", "SessionToolsDatabaseServer", "DatabaseStore",
-        "SessionToolsOAuthTestSupport", "SealedStore",
-        "SessionAuthentication", "SessionTools", "SessionToolsTesting", "SessionToolsTestSupport",
-        "SessionToolsTestThreads", "WebLogin", "session-tools", "session-tools-database",
+        "SessionToolsOAuthTestSupport", "SealedStore", "SessionAuthentication", "SessionTools",
+        "SessionToolsTesting", "SessionToolsTestSupport", "SessionToolsTestThreads", "WebLogin",
+        "session-tools", "session-tools-database",
       ]),
     .testTarget(
       name: "SessionToolsBaseTests",
@@ -223,9 +221,8 @@ let package = Package(
       name: "SessionToolsProgramFuzzTargets",
       dependencies: [
         "CSessionToolsLinux", "SessionToolsFuzzTargets", "LinuxAuthentication", "SealedStore",
-        "SecretServiceStore",
-        "SecurityKeys", "SessionAuthentication", "SessionTools", "SessionToolsBase",
-        "StoreMigration", "SessionToolsCommand", "WebLogin", argumentParser,
+        "SecretServiceStore", "SecurityKeys", "SessionAuthentication", "SessionTools",
+        "SessionToolsBase", "StoreMigration", "SessionToolsCommand", "WebLogin", argumentParser,
       ],
       path: "Tests/Tools/Fuzzing/Program", exclude: ["Sources/main.swift"]),
     .executableTarget(
@@ -245,9 +242,8 @@ let package = Package(
       name: "SealedStoreTests",
       dependencies: [
         "CSessionToolsSodium", "SessionToolsFuzzTargets", "SealedStore", "SessionToolsBase",
-        "SessionToolsStoreModel",
-        "SessionToolsStoreTestSupport", "SessionToolsStoreWorker", "SessionToolsTestSupport",
-        "SessionToolsTestThreads",
+        "SessionToolsStoreModel", "SessionToolsStoreTestSupport", "SessionToolsStoreWorker",
+        "SessionToolsTestSupport", "SessionToolsTestThreads",
       ]),
     .target(
       name: "SessionToolsSoftwareKeys", dependencies: ["SessionToolsTestSupport"],
@@ -260,8 +256,7 @@ let package = Package(
       name: "SecurityKeysTests",
       dependencies: [
         "SealedStore", "SessionToolsSecurityKeyWorker", "SecurityKeys", "SessionToolsBase",
-        "SessionToolsSoftwareKeys",
-        "SessionToolsTestSupport", "SessionToolsTestThreads",
+        "SessionToolsSoftwareKeys", "SessionToolsTestSupport", "SessionToolsTestThreads",
       ]),
     .executableTarget(
       name: "SessionToolsDatabaseWorker",
@@ -273,25 +268,22 @@ let package = Package(
       name: "DatabaseStoreTests",
       dependencies: [
         "CSessionToolsSodium", "SessionToolsDatabaseServer", "DatabaseStore",
-        "SessionToolsDatabaseWorker", "SealedStore",
-        "SessionToolsBase", "SessionToolsTesting", "StoreMigration", "SessionToolsStoreTestSupport",
-        "SessionToolsTestStores", "SessionToolsTestSupport", "SessionToolsTestThreads",
+        "SessionToolsDatabaseWorker", "SealedStore", "SessionToolsBase", "SessionToolsTesting",
+        "StoreMigration", "SessionToolsStoreTestSupport", "SessionToolsTestStores",
+        "SessionToolsTestSupport", "SessionToolsTestThreads",
       ]),
     .testTarget(
       name: "StoreMigrationTests",
       dependencies: [
         "SealedStore", "SessionToolsBase", "StoreMigration", "SessionToolsStoreTestSupport",
-        "SessionToolsTestStores",
-        "SessionToolsTestSupport", "SessionToolsTestThreads",
+        "SessionToolsTestStores", "SessionToolsTestSupport", "SessionToolsTestThreads",
       ]),
     .testTarget(
       name: "SecretServiceStoreTests",
       dependencies: [
         "SessionToolsBusTestSupport", "SessionToolsDBus", "SessionToolsSandboxedApp", "SealedStore",
-        "SecretServiceStore",
-        "SessionTools", "SessionToolsBase", "SessionToolsTesting", "StoreMigration",
-        "SessionToolsTestSupport",
-        "session-tools",
+        "SecretServiceStore", "SessionTools", "SessionToolsBase", "SessionToolsTesting",
+        "StoreMigration", "SessionToolsTestSupport", "session-tools",
       ],
       exclude: ["Transcripts"]),
     .executableTarget(
@@ -308,24 +300,22 @@ let package = Package(
       name: "LinuxAuthenticationTests",
       dependencies: [
         "SessionToolsAuthenticationWorker", "SessionToolsBusTestSupport", "SessionToolsDBus",
-        "LinuxAuthentication",
-        "SessionAuthentication", "SessionToolsBase", "SessionToolsTestSupport",
+        "LinuxAuthentication", "SessionAuthentication", "SessionToolsBase",
+        "SessionToolsTestSupport",
       ]),
     .testTarget(
       name: "WebLoginTests",
       dependencies: [
         "SessionToolsBusTestSupport", "SessionToolsDBus", "SessionToolsOAuthTestSupport",
-        "SealedStore", "SessionAuthentication",
-        "SessionToolsBase", "SessionToolsTesting", "SessionToolsTestStores",
-        "SessionToolsTestSupport", "SessionToolsTestThreads",
-        "WebLogin", "session-tools",
+        "SealedStore", "SessionAuthentication", "SessionToolsBase", "SessionToolsTesting",
+        "SessionToolsTestStores", "SessionToolsTestSupport", "SessionToolsTestThreads", "WebLogin",
+        "session-tools",
       ]),
     .executableTarget(
       name: "SessionToolsWindowWorker",
       dependencies: [
         "CSessionToolsGTK", "GTKScenes", "LinuxAuthentication", "SealedStore",
-        "SessionAuthentication",
-        "SessionToolsBase",
+        "SessionAuthentication", "SessionToolsBase",
       ],
       path: "Tests/Workers/WindowWorker"),
     // The demo.
@@ -333,17 +323,15 @@ let package = Package(
       name: "SessionToolsMailReader",
       dependencies: [
         "CSessionToolsGTK", "GTKScenes", "LinuxAuthentication", "SealedStore",
-        "SessionAuthentication",
-        "SessionToolsBase", "WebLogin",
+        "SessionAuthentication", "SessionToolsBase", "WebLogin",
       ],
       path: "Tests/Workers/MailReader"),
     .testTarget(
       name: "GTKScenesTests",
       dependencies: [
         "SessionToolsBusTestSupport", "SessionToolsMailReader", "SessionToolsOAuthTestSupport",
-        "SealedStore", "SessionToolsBase",
-        "SessionToolsTestSupport", "SessionToolsTestThreads", "WebLogin",
-        "SessionToolsWindowWorker",
+        "SealedStore", "SessionToolsBase", "SessionToolsTestSupport", "SessionToolsTestThreads",
+        "WebLogin", "SessionToolsWindowWorker",
       ]),
     .target(
       name: "SessionToolsDatabaseServer", dependencies: ["SessionToolsTestSupport"],
@@ -352,16 +340,15 @@ let package = Package(
       name: "DatabaseCommandTests",
       dependencies: [
         "SessionToolsDatabaseServer", "SealedStore", "SessionToolsBase", "SessionToolsTestSupport",
-        "SessionToolsTestThreads",
-        "session-tools", "session-tools-database",
+        "SessionToolsTestThreads", "session-tools", "session-tools-database",
       ],
       exclude: ["Transcripts"]),
     .testTarget(
       name: "CommandTests",
       dependencies: [
         "SessionToolsBusTestSupport", "SessionToolsFuzzTargets", "SessionToolsProgramFuzzTargets",
-        "SessionToolsBase", "SessionToolsSoftwareKeys",
-        "SessionToolsTestSupport", "SessionToolsTestThreads", "session-tools",
+        "SessionToolsBase", "SessionToolsSoftwareKeys", "SessionToolsTestSupport",
+        "SessionToolsTestThreads", "session-tools",
       ],
       exclude: ["Transcripts"]),
   ]
