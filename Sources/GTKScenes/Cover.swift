@@ -1,3 +1,4 @@
+import CSessionToolsGTK
 import SessionAuthentication
 import SessionToolsBase
 
@@ -223,6 +224,24 @@ final class Cover {
     contentFocus?.release()
     contentFocus = focus
   }
+}
+
+/// A key of the keyboard.
+struct Key: Equatable {
+  /// What happens with a key.
+  enum Handling {
+    /// The window handles it, as always.
+    case ignored
+    case taken
+    /// Only this widget receives it.
+    case passed(Widget)
+  }
+
+  let value: UInt32
+
+  static let escape = Key(value: UInt32(GDK_KEY_Escape))
+  static let tab = Key(value: UInt32(GDK_KEY_Tab))
+  static let backTab = Key(value: UInt32(GDK_KEY_ISO_Left_Tab))
 }
 
 /// What makes the cover opaque, and as large as its window, in every theme: some make the

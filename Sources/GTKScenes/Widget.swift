@@ -355,24 +355,6 @@ import SessionToolsBase
   }
 }
 
-/// A key of the keyboard.
-struct Key: Equatable {
-  /// What happens with a key.
-  enum Handling {
-    /// The window handles it, as always.
-    case ignored
-    case taken
-    /// Only this widget receives it.
-    case passed(Widget)
-  }
-
-  let value: UInt32
-
-  static let escape = Key(value: UInt32(GDK_KEY_Escape))
-  static let tab = Key(value: UInt32(GDK_KEY_Tab))
-  static let backTab = Key(value: UInt32(GDK_KEY_ISO_Left_Tab))
-}
-
 /// Widgets that a description in GTK's XML makes.
 @safe final class WidgetSet {
   private let builder: OpaquePointer
