@@ -213,7 +213,7 @@ class DatabaseComparison:
         self.rows.append(rows.of_pairs(
             FLEET_GROUP, "a refresh without the server's answer, beside a put", "µs",
             *([one["nanoseconds"] / one["count"] for one in side] for side in (refreshes, puts)),
-            2.5))
+            2.8))
         count = 10
         sent = self.server.statements(
             lambda: self.work(self.ours, "refresh", FEW, count, address=self.server.logged))
@@ -223,7 +223,7 @@ class DatabaseComparison:
         # Each from its exclusive access to the end of it; the first is not like the others.
         trips = re.findall("take_reading .*?release", " ".join(names))[1:]
         row = rows.of_values(
-            FLEET_GROUP, "round trips of a refresh", "", [len(trip.split()) for trip in trips], 6)
+            FLEET_GROUP, "round trips of a refresh", "", [len(trip.split()) for trip in trips], 4)
         row.note = trips[0]
         self.rows.append(row)
 
