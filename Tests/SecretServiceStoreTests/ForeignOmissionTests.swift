@@ -19,8 +19,8 @@ import Testing
 
   /// Makes items with Python's secretstorage, which replaces none.
   ///
-  /// It sends its public key as a number, without leading zeros, and KWallet accepts only 128 bytes:
-  /// one of 256 sessions was refused.
+  /// It sends its public key as a number, without leading zeros, and KWallet accepts only 128
+  /// bytes: one of 256 sessions was refused.
   private func make(_ items: [Made], on bus: PrivateBus) async throws {
     let list = items.map { item in
       let attributes = item.attributes.map { "\(quoted($0)): \(quoted($1))" }
