@@ -124,20 +124,12 @@ extension SealedFileStore {
     var names: [ItemName] = []
     names.reserveCapacity(namespace == nil ? sorted.count : 0)
     var isAscending = true
-    // Eight pieces at a time, between which progress is reported by the thread that called.
-    for start in stride(from: 0, to: sorted.count, by: 8 * Self.namesInPiece) {
+    for start in stride(from: 0, to: sorted.count, by: Self.namesInPiece) {
       steps.reached(start)
-      let some = sorted[start...].prefix(8 * Self.namesInPiece)
-      let count = (some.count + Self.namesInPiece - 1) / Self.namesInPiece
-      let pieces = try concurrentMap(count: count) { piece throws(StoreError) in
-        try readNames(
-          of: some.dropFirst(piece * Self.namesInPiece).prefix(Self.namesInPiece), in: namespace,
-          of: mark.journal, file, ring)
-      }
-      for piece in pieces {
-        if let last = names.last, let first = piece.first, first < last { isAscending = false }
-        names += piece
-      }
+      let some = sorted[start..<min(start + Self.namesInPiece, sorted.count)]
+      let piece = try readNames(of: some, in: namespace, of: mark.journal, file, ring)
+      if let last = names.last, let first = piece.first, first < last { isAscending = false }
+      names += piece
     }
     steps.finish()
     if !isAscending { names.sort() }
