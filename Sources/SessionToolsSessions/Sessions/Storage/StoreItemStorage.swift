@@ -7,6 +7,17 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   let coding: ItemCoding<Item>
   let encoder: JSONEncoder
   let decoder: JSONDecoder
+  private let refreshLock: ItemName
+
+  init(
+    address: ItemAddress, coding: ItemCoding<Item>, encoder: JSONEncoder, decoder: JSONDecoder
+  ) {
+    self.address = address
+    self.coding = coding
+    self.encoder = encoder
+    self.decoder = decoder
+    refreshLock = address.name.refreshLock
+  }
 
   private struct Commit: ItemCommit {
     let address: ItemAddress
@@ -83,12 +94,12 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     // Behind a gate the item is read through the gate.
     if let leasing = store as? any LeasingStore {
       return try await leasing.withExclusiveAccess(
-        to: name.refreshLock, timeout: timeout, reading: name
+        to: refreshLock, timeout: timeout, reading: name
       ) { bytes in
         try await body(Result { try bytes.get().map(snapshot(of:)) })
       }
     }
-    return try await store.withExclusiveAccess(to: name.refreshLock, timeout: timeout) {
+    return try await store.withExclusiveAccess(to: refreshLock, timeout: timeout) {
       try await body(await unattendedResult())
     }
   }
