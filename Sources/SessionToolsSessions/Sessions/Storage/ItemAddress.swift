@@ -3,9 +3,19 @@ import SecretStores
 struct ItemAddress: Sendable {
   let store: any SecretStore
   let name: ItemName
+  // Found once, because every refresh needs them; a gate is always before the same store.
+  /// The same store, if it is a gate before another one.
+  let gate: (any WrappingStore)?
+  /// The store below all gates, if its exclusive access may end before its closure does.
+  let leasing: (any LeasingStore)?
   /// The store below all gates, if it compares the item and changes it in one step: then no change
   /// needs exclusive access.
   private let conditional: (any ConditionalStore)?
+  /// The store object, for waiters that get the item of another one's refresh; `nil` if each must
+  /// read for itself.
+  ///
+  /// A gate is not an object: it gives an item to one caller, and not to another.
+  let reader: ObjectIdentifier?
 
   private static let changeTimeout = Duration.seconds(10)
   /// Runs closures that have exclusive access: blocking changes may hold all threads of the
@@ -23,15 +33,15 @@ struct ItemAddress: Sendable {
   init(_ name: ItemName, in store: any SecretStore) {
     self.store = store
     self.name = name
-    conditional = store.innermost as? any ConditionalStore
+    gate = store as? any WrappingStore
+    let innermost = gate?.base.innermost ?? store
+    leasing = innermost as? any LeasingStore
+    conditional = innermost as? any ConditionalStore
+    reader = store.object
   }
 
-  /// The store object, for waiters that get the item of another one's refresh; `nil` if each must
-  /// read for itself.
-  var reader: ObjectIdentifier? {
-    // A gate is not an object: it gives an item to one caller, and not to another.
-    store.object
-  }
+  /// The store below all gates.
+  var innermost: any SecretStore { gate?.base.innermost ?? store }
 
   /// Makes a change of the item if one of some versions is stored.
   func apply(
@@ -39,14 +49,14 @@ struct ItemAddress: Sendable {
   ) async throws -> ChangeOutcome {
     let condition = ItemCondition.stored(name, isOneOf: versions)
     if let conditional {
-      try await store.waitUntilChangesAreAllowed()
+      try await gate?.waitUntilAllAllowChanges()
       return try await conditional.asyncApply([change], if: condition)
     }
     return try await exclusively {
       // Below a gate, if there is one: the value is compared and given to no one. The item that a
       // server issued in exchange for the stored one must be stored even while no user is
       // authenticated.
-      let outcome = condition.outcome(whenStored: try await store.innermost.value(for: name))
+      let outcome = condition.outcome(whenStored: try await innermost.value(for: name))
       if outcome == .made { try await store.apply([change]) }
       return outcome
     }

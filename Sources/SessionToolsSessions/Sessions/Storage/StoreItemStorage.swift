@@ -37,7 +37,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   var inStore: StoreItemStorage? { self }
 
   func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool) {
-    let store = store.innermost
+    let store = address.innermost
     // A store that cannot tell now is asked again the next time.
     if let identity = try? (store as? any LocatedStore)?.location() ?? store.identity() {
       return (SharedStateMembership(.store(identity, name)), true)
@@ -92,7 +92,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     _ body: (Result<ItemSnapshot<Item>?, any Error>) async throws -> Value
   ) async throws -> Value {
     // Behind a gate the item is read through the gate.
-    if let leasing = store as? any LeasingStore {
+    if address.gate == nil, let leasing = address.leasing {
       return try await leasing.withExclusiveAccess(
         to: refreshLock, timeout: timeout, reading: name
       ) { bytes in
@@ -104,7 +104,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     }
   }
 
-  var leasingStore: (any LeasingStore)? { store.innermost as? any LeasingStore }
+  var leasingStore: (any LeasingStore)? { address.leasing }
 
   func commit(_ new: Item, replacing version: ItemVersion) throws -> any ItemCommit {
     Commit(address: address, encoded: try bytes(of: new), replaced: version)
