@@ -56,8 +56,8 @@ struct ItemAddress: Sendable {
       // Below a gate, if there is one: the value is compared and given to no one. The item that a
       // server issued in exchange for the stored one must be stored even while no user is
       // authenticated.
-      let outcome = condition.outcome(whenStored: try await innermost.value(for: name))
-      if outcome == .made { try await store.apply([change]) }
+      let outcome = condition.outcome(whenStored: try await innermost.asyncValue(for: name))
+      if outcome == .made { try await store.asyncApply([change]) }
       return outcome
     }
   }
@@ -72,8 +72,8 @@ struct ItemAddress: Sendable {
 
   /// Makes a change of the item while no change that depends on it is made.
   func make(_ change: StoreChange) async throws {
-    guard conditional == nil else { return try await store.apply([change]) }
-    try await exclusively { try await store.apply([change]) }
+    guard conditional == nil else { return try await store.asyncApply([change]) }
+    try await exclusively { try await store.asyncApply([change]) }
   }
 
   /// Makes a change of each of several items, all or none, while no change that depends on one of
@@ -86,7 +86,7 @@ struct ItemAddress: Sendable {
   /// - Throws: `timedOut` when the exclusive access to all takes too long to get.
   static func make(_ changes: [StoreChange], of items: [ItemAddress]) async throws {
     guard let first = items.first else { return }
-    guard first.conditional == nil else { return try await first.store.apply(changes) }
+    guard first.conditional == nil else { return try await first.store.asyncApply(changes) }
     // On a thread of its own: thousands of items would hold up the other changes.
     try await withTaskExecutorPreference(BlockingExecutor(maximumThreadCount: 1)) {
       // Half of the time that others wait for one of these items.
@@ -98,7 +98,7 @@ struct ItemAddress: Sendable {
     _ changes: [StoreChange], holding items: ArraySlice<ItemAddress>, in store: any SecretStore,
     until deadline: ContinuousClock.Instant
   ) async throws {
-    guard let item = items.first else { return try await store.apply(changes) }
+    guard let item = items.first else { return try await store.asyncApply(changes) }
     var isHeld = false
     do {
       try await store.withExclusiveAccess(

@@ -58,12 +58,12 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
 
   func contains() throws -> Bool { try store.contains(name) }
 
-  func contains() async throws -> Bool { try await store.contains(name) }
+  func contains() async throws -> Bool { try await store.asyncContains(name) }
 
   func load() throws -> Item? { try store.value(for: name).map(item(from:)) }
 
   func load() async throws -> sending Item? {
-    guard let bytes = try await store.value(for: name) else { return nil }
+    guard let bytes = try await store.asyncValue(for: name) else { return nil }
     return try coding.item(from: bytes, for: name, decoder: decoder)
   }
 
@@ -80,7 +80,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   func remove() async throws { try await address.make(.remove(name)) }
 
   func snapshot() async throws -> ItemSnapshot<Item>? {
-    try await store.value(for: name).map(snapshot(of:))
+    try await store.asyncValue(for: name).map(snapshot(of:))
   }
 
   func snapshot(of bytes: SecretBytes) throws -> ItemSnapshot<Item> {
