@@ -7,6 +7,8 @@ import SecretStores
 struct RecordPrefix: Equatable {
   /// The number of bytes that both sealings bind: all before the nonce.
   static let boundByteCount = 32
+  /// The length of the associated data of both sealings: journal id 16 ‖ bound prefix 32.
+  static let associatedDataByteCount = 16 + boundByteCount
   /// The number of bytes that the chain value binds: all before it.
   static let chainedByteCount = 56
   static let byteCount = 72
@@ -203,5 +205,17 @@ package enum Padding {
   /// Returns whether some name is padded to this length.
   package static func isPossibleName(_ byteCount: Int) -> Bool {
     byteCount >= floor && byteCount % nameStep == 0
+  }
+
+  /// Returns the range of the value in an open part; `nil` when no writer makes such a part.
+  static func value(in buffer: ByteBuffer, _ text: Range<Int>, isRemoval: Bool) -> Range<Int>? {
+    let byteCount = Int(buffer.load(UInt32.self, at: text.lowerBound))
+    let start = text.lowerBound + 4
+    // A removal is as long as the record that it removes, and has no value.
+    guard byteCount <= text.count - 4,
+      isRemoval ? byteCount == 0 : paddedByteCount(for: 4 + byteCount) == text.count,
+      buffer.isZero(start + byteCount..<text.upperBound)
+    else { return nil }
+    return start..<start + byteCount
   }
 }

@@ -50,9 +50,13 @@ final class JournalView: @unchecked Sendable {
 
   /// Passes the end of a change, or of the head, to the expected positions.
   private func pass(_ end: JournalPosition) {
+    guard end.byteCount >= nextExpectedByteCount else { return }
     anchors.pass(end)
     seen.pass(end)
   }
+
+  /// The length of the journal at the next expected position.
+  private var nextExpectedByteCount: Int { min(anchors.nextByteCount, seen.nextByteCount) }
 
   /// The mark that confirms everything up to the end.
   var mark: Mark { Mark(journal: head.journal, position: end) }
@@ -155,7 +159,7 @@ final class JournalView: @unchecked Sendable {
       file, fileByteCount: goal.byteCount(in: fileByteCount), from: end.record, keys: keys)
     var pending = PendingRecords()
     var isInChange = false
-    var nextExpected = min(anchors.nextByteCount, seen.nextByteCount)
+    var nextExpected = nextExpectedByteCount
     var (found, foundStart) = (end, lastRecordStart)
     // The end of the last whole change, for a goal for which other changes do not count.
     var (last, lastStart, lastCount) = (end, lastRecordStart, 0)
@@ -173,7 +177,7 @@ final class JournalView: @unchecked Sendable {
         found.version &+= 1
         if found.byteCount >= nextExpected {
           pass(found)
-          nextExpected = min(anchors.nextByteCount, seen.nextByteCount)
+          nextExpected = nextExpectedByteCount
         }
         (last, lastStart, lastCount) = (found, foundStart, pending.records.count)
         if case .firstChange = goal { break }

@@ -12,9 +12,6 @@ struct RecordOpener: Sendable {
     fileprivate var haveValue: Bool { self == .value || self == .both }
   }
 
-  /// The length of the associated data of both sealings: journal id 16 ‖ bound prefix 32.
-  static let associatedDataByteCount = 16 + RecordPrefix.boundByteCount
-
   private let journal: JournalIdentifier
   let keys: KeyRing
   // Copies of the ring's keys: taken from the ring, each would be retained for every record, and
@@ -35,7 +32,9 @@ struct RecordOpener: Sendable {
 
   /// Allocates memory for the associated data of records that are opened in a larger buffer, one
   /// after another.
-  static func associatedData() -> ByteBuffer { ByteBuffer(byteCount: associatedDataByteCount) }
+  static func associatedData() -> ByteBuffer {
+    ByteBuffer(byteCount: RecordPrefix.associatedDataByteCount)
+  }
 
   /// An open record, whose parts are in the buffer into which it was read.
   struct OpenRecord {
@@ -122,7 +121,7 @@ struct RecordOpener: Sendable {
     guard
       Sodium.open(
         buffer, sealed, nonce: RecordPrefix.nonceRange(at: offset),
-        associatedData: associatedData, 0..<Self.associatedDataByteCount, key: nameKey)
+        associatedData: associatedData, 0..<RecordPrefix.associatedDataByteCount, key: nameKey)
     else { return nil }
     let padded = sealed.lowerBound..<sealed.upperBound - Sodium.tagByteCount
     let byteCount = ItemName.canonicalByteCount(in: buffer, padded)
@@ -142,25 +141,11 @@ struct RecordOpener: Sendable {
     guard
       Sodium.open(
         buffer, sealed, nonce: RecordPrefix.nonceRange(at: offset),
-        associatedData: associatedData, 0..<associatedDataByteCount, key: valueKey)
+        associatedData: associatedData, 0..<RecordPrefix.associatedDataByteCount, key: valueKey)
     else { return nil }
-    return value(
+    return Padding.value(
       in: buffer, sealed.lowerBound..<sealed.upperBound - Sodium.tagByteCount,
       isRemoval: prefix.kind.contains(.removed))
-  }
-
-  /// Returns the range of the value in an open part; `nil` when no writer makes such a part.
-  static func value(
-    in buffer: ByteBuffer, _ text: Range<Int>, isRemoval: Bool
-  ) -> Range<Int>? {
-    let byteCount = Int(buffer.load(UInt32.self, at: text.lowerBound))
-    let start = text.lowerBound + 4
-    // A removal is as long as the record that it removes, and has no value.
-    guard byteCount <= text.count - 4,
-      isRemoval ? byteCount == 0 : Padding.paddedByteCount(for: 4 + byteCount) == text.count,
-      buffer.isZero(start + byteCount..<text.upperBound)
-    else { return nil }
-    return start..<start + byteCount
   }
 
   /// Reads and opens a record; `nil` when there is no whole and authentic record.

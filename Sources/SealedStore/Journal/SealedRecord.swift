@@ -72,9 +72,9 @@ struct SealedRecord: @unchecked Sendable {
     guard
       Sodium.open(
         buffer, sealed, nonce: RecordPrefix.nonceRange(at: Self.start), associatedData: buffer,
-        0..<RecordOpener.associatedDataByteCount, key: keys.valueKey,
+        0..<RecordPrefix.associatedDataByteCount, key: keys.valueKey,
         into: (text, range.lowerBound)),
-      let value = RecordOpener.value(in: text, range, isRemoval: false)
+      let value = Padding.value(in: text, range, isRemoval: false)
     else { return nil }
     return SecretBytes(in: text, value)
   }

@@ -1,3 +1,4 @@
+import CSessionToolsLinux
 import SecretStores
 
 /// The state of an unlocked store: its keys, its header, its mark, and its journal up to where it
@@ -294,4 +295,21 @@ final class OpenMark: @unchecked Sendable {
 
   /// The digest of this mark, for the head of a journal that replaces the marked one.
   var digest: MarkDigest { MarkDigest(of: seen) }
+}
+
+/// A moment, accurate to a few milliseconds, that costs nanoseconds to read.
+private struct CoarseInstant {
+  private let nanoseconds: Int64
+
+  /// A moment earlier than any other by more than any interval.
+  static let distantPast = CoarseInstant(nanoseconds: .min / 2)
+
+  static var now: CoarseInstant {
+    CoarseInstant(nanoseconds: session_tools_coarse_time())
+  }
+
+  /// Returns whether the moment is later than another by at least an interval.
+  func isLater(than other: CoarseInstant, byNanoseconds interval: Int64) -> Bool {
+    nanoseconds - other.nanoseconds >= interval
+  }
 }

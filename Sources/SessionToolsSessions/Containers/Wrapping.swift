@@ -10,7 +10,7 @@ package protocol WrappingContainer<Item>: ObservableSessionContainer where Item:
 
 /// A store that wraps another one and has the same items.
 package protocol WrappingStore: SecretStore {
-  /// The wrapped store.
+  /// The wrapped store, always the same one.
   var base: any SecretStore { get }
 
   /// Waits until the wrapper lets changes through.
@@ -19,18 +19,19 @@ package protocol WrappingStore: SecretStore {
   func waitUntilChangesAreAllowed() async throws(StoreError)
 }
 
+extension WrappingStore {
+  /// Waits until this wrapper and all below it let changes through.
+  ///
+  /// - Throws: What a wrapper throws.
+  func waitUntilAllAllowChanges() async throws(StoreError) {
+    try await waitUntilChangesAreAllowed()
+    try await (base as? any WrappingStore)?.waitUntilAllAllowChanges()
+  }
+}
+
 extension SecretStore {
   /// The store below all wrappers.
   var innermost: any SecretStore { (self as? any WrappingStore)?.base.innermost ?? self }
-
-  /// Waits until all wrappers let changes through.
-  ///
-  /// - Throws: What a wrapper throws.
-  func waitUntilChangesAreAllowed() async throws(StoreError) {
-    guard let wrapper = self as? any WrappingStore else { return }
-    try await wrapper.waitUntilChangesAreAllowed()
-    try await wrapper.base.waitUntilChangesAreAllowed()
-  }
 
   /// The store's object; `nil` for a value.
   var object: ObjectIdentifier? {

@@ -91,16 +91,3 @@ struct IssuedItem<Item: Codable>: UnsavedItem, @unchecked Sendable {
     return expiration > own
   }
 }
-
-extension ItemStorage {
-  /// Reads the item as it is stored now; does not wait for a user, because others wait for the
-  /// refresh.
-  func unattendedSnapshot() async throws -> ItemSnapshot<Item>? {
-    try await UnattendedRead.make { try await snapshot() }
-  }
-
-  /// Reads the item as ``unattendedSnapshot()``, and returns what that throws.
-  func unattendedResult() async -> Result<ItemSnapshot<Item>?, any Error> {
-    do { return .success(try await unattendedSnapshot()) } catch { return .failure(error) }
-  }
-}

@@ -3,9 +3,19 @@ import SecretStores
 struct ItemAddress: Sendable {
   let store: any SecretStore
   let name: ItemName
+  // Found once, because every refresh needs them; a gate is always before the same store.
+  /// The same store, if it is a gate before another one.
+  let gate: (any WrappingStore)?
+  /// The store below all gates, if its exclusive access may end before its closure does.
+  let leasing: (any LeasingStore)?
   /// The store below all gates, if it compares the item and changes it in one step: then no change
   /// needs exclusive access.
   private let conditional: (any ConditionalStore)?
+  /// The store object, for waiters that get the item of another one's refresh; `nil` if each must
+  /// read for itself.
+  ///
+  /// A gate is not an object: it gives an item to one caller, and not to another.
+  let reader: ObjectIdentifier?
 
   private static let changeTimeout = Duration.seconds(10)
   /// Runs closures that have exclusive access: blocking changes may hold all threads of the
@@ -23,15 +33,15 @@ struct ItemAddress: Sendable {
   init(_ name: ItemName, in store: any SecretStore) {
     self.store = store
     self.name = name
-    conditional = store.innermost as? any ConditionalStore
+    gate = store as? any WrappingStore
+    let innermost = gate?.base.innermost ?? store
+    leasing = innermost as? any LeasingStore
+    conditional = innermost as? any ConditionalStore
+    reader = store.object
   }
 
-  /// The store object, for waiters that get the item of another one's refresh; `nil` if each must
-  /// read for itself.
-  var reader: ObjectIdentifier? {
-    // A gate is not an object: it gives an item to one caller, and not to another.
-    store.object
-  }
+  /// The store below all gates.
+  var innermost: any SecretStore { gate?.base.innermost ?? store }
 
   /// Makes a change of the item if one of some versions is stored.
   func apply(
@@ -39,15 +49,15 @@ struct ItemAddress: Sendable {
   ) async throws -> ChangeOutcome {
     let condition = ItemCondition.stored(name, isOneOf: versions)
     if let conditional {
-      try await store.waitUntilChangesAreAllowed()
+      try await gate?.waitUntilAllAllowChanges()
       return try await conditional.asyncApply([change], if: condition)
     }
     return try await exclusively {
       // Below a gate, if there is one: the value is compared and given to no one. The item that a
       // server issued in exchange for the stored one must be stored even while no user is
       // authenticated.
-      let outcome = condition.outcome(whenStored: try await store.innermost.value(for: name))
-      if outcome == .made { try await store.apply([change]) }
+      let outcome = condition.outcome(whenStored: try await innermost.asyncValue(for: name))
+      if outcome == .made { try await store.asyncApply([change]) }
       return outcome
     }
   }
@@ -62,8 +72,8 @@ struct ItemAddress: Sendable {
 
   /// Makes a change of the item while no change that depends on it is made.
   func make(_ change: StoreChange) async throws {
-    guard conditional == nil else { return try await store.apply([change]) }
-    try await exclusively { try await store.apply([change]) }
+    guard conditional == nil else { return try await store.asyncApply([change]) }
+    try await exclusively { try await store.asyncApply([change]) }
   }
 
   /// Makes a change of each of several items, all or none, while no change that depends on one of
@@ -76,7 +86,7 @@ struct ItemAddress: Sendable {
   /// - Throws: `timedOut` when the exclusive access to all takes too long to get.
   static func make(_ changes: [StoreChange], of items: [ItemAddress]) async throws {
     guard let first = items.first else { return }
-    guard first.conditional == nil else { return try await first.store.apply(changes) }
+    guard first.conditional == nil else { return try await first.store.asyncApply(changes) }
     // On a thread of its own: thousands of items would hold up the other changes.
     try await withTaskExecutorPreference(BlockingExecutor(maximumThreadCount: 1)) {
       // Half of the time that others wait for one of these items.
@@ -88,7 +98,7 @@ struct ItemAddress: Sendable {
     _ changes: [StoreChange], holding items: ArraySlice<ItemAddress>, in store: any SecretStore,
     until deadline: ContinuousClock.Instant
   ) async throws {
-    guard let item = items.first else { return try await store.apply(changes) }
+    guard let item = items.first else { return try await store.asyncApply(changes) }
     var isHeld = false
     do {
       try await store.withExclusiveAccess(

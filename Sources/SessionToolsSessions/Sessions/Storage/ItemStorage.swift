@@ -58,6 +58,32 @@ protocol ItemStorage<Item>: Sendable {
   func remove(_ version: ItemVersion) async throws -> ChangeOutcome
 }
 
+extension ItemStorage {
+  /// Reads the item as it is stored now; does not wait for a user, because others wait for the
+  /// refresh.
+  func unattendedSnapshot() async throws -> ItemSnapshot<Item>? {
+    try await UnattendedRead.make { try await snapshot() }
+  }
+
+  /// Reads the item as ``unattendedSnapshot()``, and returns what that throws.
+  func unattendedResult() async -> Result<ItemSnapshot<Item>?, any Error> {
+    do { return .success(try await unattendedSnapshot()) } catch { return .failure(error) }
+  }
+}
+
+/// Reads that no user has asked for.
+///
+/// A gate that is locked refuses them at once, also where other reads wait or prompt a user.
+package enum UnattendedRead {
+  /// Whether this task makes such a read.
+  @TaskLocal package static var isUnderWay = false
+
+  /// Makes one or several such reads.
+  static func make<Result>(_ body: () async throws -> Result) async throws -> Result {
+    try await $isUnderWay.withValue(true, operation: body)
+  }
+}
+
 /// An item as it was stored when it was read.
 struct ItemSnapshot<Item> {
   let item: Item

@@ -7,6 +7,17 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   let coding: ItemCoding<Item>
   let encoder: JSONEncoder
   let decoder: JSONDecoder
+  private let refreshLock: ItemName
+
+  init(
+    address: ItemAddress, coding: ItemCoding<Item>, encoder: JSONEncoder, decoder: JSONDecoder
+  ) {
+    self.address = address
+    self.coding = coding
+    self.encoder = encoder
+    self.decoder = decoder
+    refreshLock = address.name.refreshLock
+  }
 
   private struct Commit: ItemCommit {
     let address: ItemAddress
@@ -26,7 +37,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   var inStore: StoreItemStorage? { self }
 
   func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool) {
-    let store = store.innermost
+    let store = address.innermost
     // A store that cannot tell now is asked again the next time.
     if let identity = try? (store as? any LocatedStore)?.location() ?? store.identity() {
       return (SharedStateMembership(.store(identity, name)), true)
@@ -47,12 +58,12 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
 
   func contains() throws -> Bool { try store.contains(name) }
 
-  func contains() async throws -> Bool { try await store.contains(name) }
+  func contains() async throws -> Bool { try await store.asyncContains(name) }
 
   func load() throws -> Item? { try store.value(for: name).map(item(from:)) }
 
   func load() async throws -> sending Item? {
-    guard let bytes = try await store.value(for: name) else { return nil }
+    guard let bytes = try await store.asyncValue(for: name) else { return nil }
     return try coding.item(from: bytes, for: name, decoder: decoder)
   }
 
@@ -69,7 +80,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   func remove() async throws { try await address.make(.remove(name)) }
 
   func snapshot() async throws -> ItemSnapshot<Item>? {
-    try await store.value(for: name).map(snapshot(of:))
+    try await store.asyncValue(for: name).map(snapshot(of:))
   }
 
   func snapshot(of bytes: SecretBytes) throws -> ItemSnapshot<Item> {
@@ -81,19 +92,19 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     _ body: (Result<ItemSnapshot<Item>?, any Error>) async throws -> Value
   ) async throws -> Value {
     // Behind a gate the item is read through the gate.
-    if let leasing = store as? any LeasingStore {
+    if address.gate == nil, let leasing = address.leasing {
       return try await leasing.withExclusiveAccess(
-        to: name.refreshLock, timeout: timeout, reading: name
+        to: refreshLock, timeout: timeout, reading: name
       ) { bytes in
         try await body(Result { try bytes.get().map(snapshot(of:)) })
       }
     }
-    return try await store.withExclusiveAccess(to: name.refreshLock, timeout: timeout) {
+    return try await store.withExclusiveAccess(to: refreshLock, timeout: timeout) {
       try await body(await unattendedResult())
     }
   }
 
-  var leasingStore: (any LeasingStore)? { store.innermost as? any LeasingStore }
+  var leasingStore: (any LeasingStore)? { address.leasing }
 
   func commit(_ new: Item, replacing version: ItemVersion) throws -> any ItemCommit {
     Commit(address: address, encoded: try bytes(of: new), replaced: version)
