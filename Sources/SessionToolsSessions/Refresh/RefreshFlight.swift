@@ -10,6 +10,7 @@ final class RefreshFlight: Sendable {
 
   private struct State {
     var task: Task<Void, Never>?
+    var isCancelled = false
     var result: Result<RefreshEnding, any Error>?
     /// Whether the refresh has begun to store the new item.
     var isStoring = false
@@ -48,12 +49,21 @@ final class RefreshFlight: Sendable {
 
   /// Sets the task that makes the refresh.
   func set(_ task: Task<Void, Never>) {
-    state.withLock { $0.task = task }
+    let isCancelled = state.withLock { state in
+      state.task = task
+      return state.isCancelled
+    }
+    // It was joined, and asked to end, before it began.
+    if isCancelled { task.cancel() }
   }
 
   /// Asks the handler to end by cancelling its task; the try then counts as failed.
   func cancel() {
-    state.withLock { $0.task }?.cancel()
+    let task = state.withLock { state in
+      state.isCancelled = true
+      return state.task
+    }
+    task?.cancel()
   }
 
   /// Records that the refresh is about to store the new item.
