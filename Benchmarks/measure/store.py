@@ -44,7 +44,7 @@ class StoreComparison:
         stores = self.bulk()
         self.get(stores[1], MANY, largest_ratio=1.2)
         self.get(self.filled("get", 100), 100, most_microseconds=2)
-        self.list_all(self.filled("list", KEPT), KEPT, "first list of 10,000 names", 1.6)
+        self.list_all(self.filled("list", KEPT), KEPT, "first list of 10,000 names", 1.1)
         self.list_all(stores[1], MANY, "list 100,000")
         self.remove(stores)
         for item_count, pair_count in ((100, 9), (10_000, 7), (MANY, 3 if self.is_quick else 7)):
