@@ -23,7 +23,6 @@ struct ExpectedPositions {
 
   /// Passes the end of a change, or of the head.
   mutating func pass(_ end: JournalPosition) {
-    guard end.byteCount >= nextByteCount else { return }
     while let next = ahead.last, next.byteCount <= end.byteCount {
       if !next.isMet(by: end) { isContradicted = true }
       ahead.removeLast()

@@ -10,7 +10,6 @@ final class RefreshFlight: Sendable {
 
   private struct State {
     var task: Task<Void, Never>?
-    var isCancelled = false
     var result: Result<RefreshEnding, any Error>?
     /// Whether the refresh has begun to store the new item.
     var isStoring = false
@@ -47,23 +46,14 @@ final class RefreshFlight: Sendable {
   /// Whether the refresh has ended.
   var isEnded: Bool { state.withLock { $0.result != nil } }
 
-  /// Sets the task that makes the refresh.
-  func set(_ task: Task<Void, Never>) {
-    let isCancelled = state.withLock { state in
-      state.task = task
-      return state.isCancelled
-    }
-    // It was joined, and asked to end, before it began.
-    if isCancelled { task.cancel() }
+  /// Begins the refresh with a new task, which can be cancelled from its first moment on.
+  func begin(_ start: () -> Task<Void, Never>) {
+    state.withLock { $0.task = start() }
   }
 
   /// Asks the handler to end by cancelling its task; the try then counts as failed.
   func cancel() {
-    let task = state.withLock { state in
-      state.isCancelled = true
-      return state.task
-    }
-    task?.cancel()
+    state.withLock { $0.task }?.cancel()
   }
 
   /// Records that the refresh is about to store the new item.

@@ -83,25 +83,26 @@ final class SharedSessionState: Sendable {
   ) {
     // Detached: the end of another session's refresh may begin this one, and the task-local values
     // there belong to another request and perhaps another user.
-    let task = Task.detached(executorPreference: refreshThreads) {
-      let time = ObservedTime()
-      SessionEvent.report(.refreshBegan(session: refresh.name))
-      let result: Result<RefreshEnding, any Error>
-      do {
-        let ending = try await RefreshFlight.$around.withValue(around + [flight]) {
-          try await refresh.run(in: slot)
+    flight.begin {
+      Task.detached(executorPreference: refreshThreads) {
+        let time = ObservedTime()
+        SessionEvent.report(.refreshBegan(session: refresh.name))
+        let result: Result<RefreshEnding, any Error>
+        do {
+          let ending = try await RefreshFlight.$around.withValue(around + [flight]) {
+            try await refresh.run(in: slot)
+          }
+          result = .success(ending)
+        } catch {
+          result = .failure(error)
         }
-        result = .success(ending)
-      } catch {
-        result = .failure(error)
+        time.report {
+          .refreshEnded(session: refresh.name, SessionEvent.RefreshEnd(result), after: $0)
+        }
+        slot?.giveBack()
+        self.end(flight, of: refresh.owner, with: result)
       }
-      time.report {
-        .refreshEnded(session: refresh.name, SessionEvent.RefreshEnd(result), after: $0)
-      }
-      slot?.giveBack()
-      self.end(flight, of: refresh.owner, with: result)
     }
-    flight.set(task)
   }
 
   private func end(

@@ -34,14 +34,11 @@ struct ItemAddress: Sendable {
     self.store = store
     self.name = name
     gate = store as? any WrappingStore
-    let innermost = gate?.base.innermost ?? store
+    let innermost = store.innermost
     leasing = innermost as? any LeasingStore
     conditional = innermost as? any ConditionalStore
     reader = store.object
   }
-
-  /// The store below all gates.
-  var innermost: any SecretStore { gate?.base.innermost ?? store }
 
   /// Makes a change of the item if one of some versions is stored.
   func apply(
@@ -56,7 +53,7 @@ struct ItemAddress: Sendable {
       // Below a gate, if there is one: the value is compared and given to no one. The item that a
       // server issued in exchange for the stored one must be stored even while no user is
       // authenticated.
-      let outcome = condition.outcome(whenStored: try await innermost.asyncValue(for: name))
+      let outcome = condition.outcome(whenStored: try await store.innermost.asyncValue(for: name))
       if outcome == .made { try await store.asyncApply([change]) }
       return outcome
     }

@@ -37,7 +37,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   var inStore: StoreItemStorage? { self }
 
   func joinSharedState() -> (membership: SharedStateMembership, isFinal: Bool) {
-    let store = address.innermost
+    let store = store.innermost
     // A store that cannot tell now is asked again the next time.
     if let identity = try? (store as? any LocatedStore)?.location() ?? store.identity() {
       return (SharedStateMembership(.store(identity, name)), true)
