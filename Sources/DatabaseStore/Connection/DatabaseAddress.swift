@@ -1,3 +1,4 @@
+import Foundation
 package import SecretStores
 
 /// Where a database is and how to connect to it: a connection string as `psql` takes it, with
@@ -14,6 +15,10 @@ package struct DatabaseAddress: Sendable {
   private let settings: [String: String]
   /// The mode of TLS that the address asks for.
   private let mode: String?
+  /// The mode for a server on another machine if the address asks for none.
+  private let otherMode: String
+  /// The file with the authorities that check a certificate, if libpq would find none itself.
+  private let authorities: String?
   /// Who may run a server on this machine that shows no certificate.
   let proof: ServerProof
 
@@ -44,9 +49,11 @@ package struct DatabaseAddress: Sendable {
     {
       throw Self.invalid(
         "the address asks for sslmode=\(mode), with which any server could take this one's place",
-        "Remove sslmode, or allow plaintext if the network is trusted"
+        "Write sslmode=verify-full in its place, or allow plaintext if the network is trusted"
       ).with(.unprovenServer)
     }
+    // Without this, what is allowed would have to be asked for as well.
+    otherMode = allowsPlaintext ? "prefer" : Self.strictMode
     attemptTime = max(
       Self.minimumAttemptTime, .seconds(given["connect_timeout"].flatMap { Int($0) } ?? 0))
     let fixed = [
@@ -59,6 +66,9 @@ package struct DatabaseAddress: Sendable {
       "fallback_application_name": "session-tools",
     ]
     settings = given.merging(fixed) { $1 }
+    authorities =
+      given["sslrootcert"] == nil
+      ? Self.authoritiesOfTheSystem(ProcessInfo.processInfo.environment) : nil
   }
 
   /// The name of the database; `nil` when libpq takes it from the environment.
@@ -84,6 +94,9 @@ package struct DatabaseAddress: Sendable {
     keywords["hostaddr"] = found ?? endpoint.address
     keywords["port"] = endpoint.port
     keywords["sslmode"] = mode(for: endpoint)
+    if let authorities, mode(for: endpoint) == Self.strictMode {
+      keywords["sslrootcert"] = authorities
+    }
     return keywords
   }
 
@@ -121,7 +134,22 @@ package struct DatabaseAddress: Sendable {
   private func mode(for endpoint: DatabaseEndpoint) -> String {
     // libpq ignores it on a socket. It matters if PGHOSTADDR turns the socket into another machine.
     if endpoint.isSocket { return Self.strictMode }
-    return mode ?? (endpoint.isOnThisMachine ? "prefer" : Self.strictMode)
+    return mode ?? (endpoint.isOnThisMachine ? "prefer" : otherMode)
+  }
+
+  /// Returns the file of the authorities that the system trusts, where libpq has none of its own:
+  /// it looks only for `~/.postgresql/root.crt`, and knows `sslrootcert=system` since version 16.
+  private static func authoritiesOfTheSystem(_ environment: [String: String]) -> String? {
+    // The service may name one.
+    guard environment["PGSSLROOTCERT"] == nil, environment["PGSERVICE"] == nil else { return nil }
+    // libpq takes the home directory from the environment, and then from the user database.
+    let home = environment["HOME"] ?? NSHomeDirectory()
+    let fileManager = FileManager.default
+    guard !fileManager.fileExists(atPath: "\(home)/.postgresql/root.crt") else { return nil }
+    // Debian's, Fedora's and Alpine's.
+    return [
+      "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem",
+    ].first { fileManager.fileExists(atPath: $0) }
   }
 
   private static func refuse(_ given: [String: String]) throws(StoreError) {
@@ -151,6 +179,16 @@ package struct DatabaseAddress: Sendable {
       ).map(String.init) ?? []
     }
     let (hosts, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
+    // A / in a password ends the host for libpq, and the rest of the password is the name of a
+    // database: neither is repeated here.
+    guard ports.allSatisfy({ $0.isEmpty || UInt16($0) ?? 0 > 0 }),
+      given["dbname"]?.contains("@") != true
+    else {
+      throw invalid(
+        "the address of the database has a port that is not a number, or an @ in the database's "
+          + "name",
+        "Leave out the password; in a user's name, write %40 for @ and %2F for /")
+    }
     let count = max(hosts.count, addresses.count)
     guard [0, count].contains(hosts.count), [0, count].contains(addresses.count),
       ports.count <= 1 || ports.count == count

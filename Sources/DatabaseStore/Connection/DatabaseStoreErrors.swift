@@ -63,7 +63,8 @@ extension DatabaseFailure.Obstacle {
       StoreError(
         .accessDenied, store: store,
         reason: "the server did not prove by TLS that it is the database: \(reason)",
-        remedy: "Check the server's certificate, and sslrootcert in the address")
+        remedy: "Check the server's certificate, and name its authority with sslrootcert=FILE in "
+          + "the address; for a server on this machine, write 127.0.0.1 in place of its name")
     case .wrongPeer(let server, let user):
       StoreError(
         .accessDenied, store: store,

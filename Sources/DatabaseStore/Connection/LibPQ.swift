@@ -13,8 +13,9 @@ enum LibPQ {
     // In openssl/crypto.h, since OpenSSL 1.1.1b.
     let withoutExitHandler: UInt64 = 0x0008_0000
     typealias Initialize = @convention(c) (UInt64, OpaquePointer?) -> Int32
-    // libpq has loaded it, if it uses it.
-    guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
+    // libpq has loaded it, if it uses it, and may itself be loaded for one program alone.
+    let libpq = unsafe dlopen("libpq.so.5", RTLD_LAZY | RTLD_NOLOAD)
+    guard let symbol = unsafe dlsym(libpq, "OPENSSL_init_crypto") else { return }
     _ = unsafe unsafeBitCast(symbol, to: Initialize.self)(withoutExitHandler, nil)
   }()
 

@@ -105,7 +105,7 @@ extension DatabaseHeader {
   package func slotList(of database: String) -> SlotList {
     SlotList(
       slots, wrapping: wrapping, store: database,
-      command: { "session-tools-database slots \($0)" },
+      command: { "session-tools slots \($0)" },
       forged: { HeaderFailure.forged(database) })
   }
 
@@ -120,7 +120,7 @@ extension DatabaseHeader {
       throw StoreError(
         .invalidKey, store: database,
         reason: "the header has \(epochs.count) data keys, and cannot have another one",
-        remedy: "Finish the rotation that is under way, with session-tools-database rotate")
+        remedy: "Finish the rotation that is under way, with session-tools rotate")
     }
     let dataKey = try KeyBytes()
     random.fill(dataKey)
@@ -167,7 +167,7 @@ extension DatabaseHeader {
   private func search(of database: String) -> SlotSearch {
     SlotSearch(
       slots, wrapping: wrapping, store: database,
-      remedy: "List its key slots with session-tools-database slots list",
+      remedy: "List its key slots with session-tools slots list",
       forged: { HeaderFailure.forged(database) })
   }
 

@@ -7,7 +7,10 @@ extension SealedDatabaseStore {
     public var schema: String
     /// A closure that returns the password, called for each connection; `nil` when none is needed.
     public var password: (@Sendable () throws(StoreError) -> SecretBytes?)?
-    /// Whether the address may ask for less than TLS with a checked certificate.
+    /// Whether a server on another machine needs no TLS with a checked certificate.
+    ///
+    /// Then TLS is used if the server has it (`sslmode=prefer`), unless the address asks for
+    /// something else.
     public var allowsPlaintext: Bool
     /// Whether each connection prepares the statements that it uses.
     ///
