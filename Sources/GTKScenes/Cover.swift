@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 import SessionAuthentication
 import SessionToolsBase
@@ -371,3 +372,4 @@ private let coverDescription = """
     </object>
   </interface>
   """
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 public import SessionAuthentication
 public import SessionToolsBase
 
@@ -72,3 +73,4 @@ public final class CoverPrompt: AuthenticationPrompt, @unchecked Sendable {
     present()
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import SessionAuthentication
 
 /// The reason why a window could not be connected to a gate; the kinds differ in what to do next.
@@ -63,3 +64,4 @@ extension GTKSceneError {
       remedy: "Connect windows on the thread that makes them")
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 
 /// The thread of GTK's main loop, on which alone GTK is called.
@@ -44,3 +45,4 @@ enum GTKThread {
       { data in if let data = unsafe data { unsafe Unmanaged<Call>.fromOpaque(data).release() } })
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import Dispatch
 public import SessionAuthentication
 import Synchronization
@@ -265,3 +266,4 @@ final class SceneOwners: @unchecked Sendable {
     owned.remove(Key(gate: ObjectIdentifier(gate), scene: scene))
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import SessionAuthentication
 import SessionToolsBase
 import Synchronization
@@ -50,3 +51,4 @@ final class OpenQuestion: Sendable {
     return try answer.get()
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 
 /// Whether any window of the program has the focus, gated or not, such as a dialog.
@@ -39,3 +40,4 @@ final class ProgramFocus: @unchecked Sendable {
 
   private func report() { for receive in receivers.values { receive() } }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 
 /// A closure that handles a signal of a GObject.
@@ -65,3 +66,4 @@ import CSessionToolsGTK
       })
   }
 }
+#endif

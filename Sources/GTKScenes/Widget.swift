@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 import SessionToolsBase
 
@@ -384,3 +385,4 @@ extension Widget {
       UnsafeMutableRawPointer(object).assumingMemoryBound(to: GtkWidget.self))
   }
 }
+#endif

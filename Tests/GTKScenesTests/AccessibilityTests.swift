@@ -1,3 +1,4 @@
+#if GTKScenes
 import SessionToolsBusTestSupport
 import Foundation
 import SessionToolsTestSupport
@@ -84,3 +85,4 @@ import Testing
     #expect(try await !reader.objects().contains { $0.contains("Late secret") })
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import Foundation
 import SessionToolsTestSupport
 import SessionToolsTestThreads
@@ -176,3 +177,4 @@ import Testing
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import SessionToolsBusTestSupport
 import SessionToolsTestSupport
 import SessionToolsTestThreads
@@ -45,3 +46,4 @@ import Testing
     }
   }
 }
+#endif

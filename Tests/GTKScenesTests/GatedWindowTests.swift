@@ -1,3 +1,4 @@
+#if GTKScenes
 import SessionToolsBusTestSupport
 import Foundation
 import SessionToolsTestSupport
@@ -85,3 +86,4 @@ import Testing
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import SessionToolsBusTestSupport
 import Foundation
 import SessionToolsOAuthTestSupport
@@ -114,3 +115,4 @@ import WebLogin
       failure?.output == "Start this on a desktop, with the address of an authorization server\n")
   }
 }
+#endif

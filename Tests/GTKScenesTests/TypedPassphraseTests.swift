@@ -1,3 +1,4 @@
+#if GTKScenes
 import SessionToolsBusTestSupport
 import SessionToolsTestSupport
 import SessionToolsTestThreads
@@ -58,3 +59,4 @@ struct TypedPassphraseTests {
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import Foundation
 import SessionToolsTestSupport
 import SessionToolsTestThreads
@@ -152,3 +153,4 @@ import Testing
     #expect((1..<1500).contains(gap))
   }
 }
+#endif

@@ -19,7 +19,7 @@ final class ArticleProgram: Sendable {
     "SecretStores": "session-tools", "SessionToolsSessions": "session-tools",
     "SessionAuthentication": "session-tools", "SessionTools": "session-tools",
     "SessionToolsBase": "session-tools", "WebLogin": "session-tools",
-    "DatabaseStore": "session-tools-database",
+    "DatabaseStore": "session-tools",
   ]
 
   private let directory: TemporaryDirectory

@@ -1,3 +1,4 @@
+#if GTKScenes
 import Foundation
 import SessionToolsTestSupport
 
@@ -214,3 +215,4 @@ final class Desktop: Sendable {
     try text.write(to: file, atomically: true, encoding: .utf8)
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import Foundation
 import Synchronization
 import SessionToolsTestSupport
@@ -54,3 +55,4 @@ final class LineProgram: Sendable {
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import SessionToolsBusTestSupport
 import Foundation
 import SessionToolsTestSupport
@@ -41,3 +42,4 @@ struct ScreenReader: Sendable {
       environment: desktop.environment.filter { $0.key != "G_DEBUG" })
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import Foundation
 import SessionToolsTestSupport
 
@@ -108,3 +109,4 @@ struct Frame: Equatable {
     phases = String(words[5].dropFirst("phases=".count))
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import Foundation
 import GTKScenes
 import LinuxAuthentication
@@ -53,3 +54,4 @@ func attempt(_ body: @escaping @Sendable () async throws -> Void) {
 }
 
 func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
+#endif

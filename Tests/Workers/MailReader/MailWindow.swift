@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 import GTKScenes
 import SessionAuthentication
@@ -104,3 +105,4 @@ private final class Call {
 
   var retained: UnsafeMutableRawPointer { unsafe Unmanaged.passRetained(self).toOpaque() }
 }
+#endif

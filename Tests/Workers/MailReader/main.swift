@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 import Foundation
 import SessionAuthentication
@@ -41,3 +42,4 @@ Task.detached {
   }
 }
 while windows.contains(where: \.isOpen) { g_main_context_iteration(nil, 1) }
+#endif

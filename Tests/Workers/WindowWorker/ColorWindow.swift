@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 import Foundation
 
@@ -308,3 +309,4 @@ private final class Handler {
 
   init(_ call: @escaping () -> Void) { self.call = call }
 }
+#endif

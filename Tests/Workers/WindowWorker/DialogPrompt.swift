@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 import SessionAuthentication
 import SessionToolsBase
@@ -63,3 +64,4 @@ import SessionToolsBase
     end(text)
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import Foundation
 
 /// What the display shows, as other programs see it.
@@ -46,3 +47,4 @@ enum Screenshot {
     preconditionFailure("\(program) takes no picture")
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 import Foundation
 import GTKScenes
@@ -247,3 +248,4 @@ private final class Body: Sendable {
 
   init(_ call: @escaping @Sendable () -> Void) { self.call = call }
 }
+#endif

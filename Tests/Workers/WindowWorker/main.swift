@@ -1,3 +1,4 @@
+#if GTKScenes
 import CSessionToolsGTK
 import Foundation
 import GTKScenes
@@ -28,3 +29,4 @@ guard gtk_init_check() != 0 else {
   exit(1)
 }
 try Worker(storePath: arguments[1]).run()
+#endif
