@@ -4,6 +4,10 @@ import PackageDescription
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
+// GTK is there only with the trait, without which all that needs it is empty.
+let gtk = Target.Dependency.target(
+  name: "CSessionToolsGTK", condition: .when(traits: ["GTKScenes"]))
+
 func adapted(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["ServiceAdapters"]))
 }
@@ -26,12 +30,12 @@ let package = Package(
     .library(name: "GTKScenes", targets: ["GTKScenes"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
-    .executable(name: "session-tools-database", targets: ["session-tools-database"]),
   ],
   traits: [
     .trait(
       name: "ServiceAdapters",
-      description: "Fetches what the product SessionServiceAdapters adapts to, and builds it.")
+      description: "Fetches what the product SessionServiceAdapters adapts to, and builds it."),
+    .trait(name: "GTKScenes", description: "Builds the product GTKScenes, with libgtk-4-dev."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
@@ -91,7 +95,7 @@ let package = Package(
       name: "CSessionToolsGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
     .target(
       name: "GTKScenes",
-      dependencies: ["CSessionToolsGTK", "SessionAuthentication", "SessionToolsBase"]),
+      dependencies: [gtk, "SessionAuthentication", "SessionToolsBase"]),
     .systemLibrary(name: "CSessionToolsPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "DatabaseStore",
@@ -112,27 +116,19 @@ let package = Package(
     .systemLibrary(name: "CSessionToolsLinux"),
     // The tool's, which starts faster, and on machines without a desktop.
     .target(name: "SessionToolsLazyLibraries"),
-    // What both tools are made of.
+    // The tool, which tests and fuzz targets link as well.
     .target(
       name: "SessionToolsCommand",
       dependencies: [
-        "CSessionToolsLinux", "SessionToolsLazyLibraries", "SealedStore", "SecretServiceStore",
-        "SecurityKeys", "SessionTools", "SessionToolsBase", "StoreMigration", argumentParser,
+        "CSessionToolsGIO", "CSessionToolsLinux", "CSessionToolsSecret", "DatabaseStore",
+        "LinuxAuthentication", "SealedStore",
+        "SecretServiceStore", "SecurityKeys", "SessionAuthentication", "SessionTools",
+        "SessionToolsBase", "SessionToolsLazyLibraries", "StoreMigration", "WebLogin",
+        argumentParser,
       ]),
     .executableTarget(
-      name: "session-tools",
-      dependencies: [
-        "CSessionToolsLinux", "LinuxAuthentication", "SealedStore", "SecretServiceStore",
-        "SecurityKeys", "SessionAuthentication", "SessionTools", "SessionToolsBase",
-        "StoreMigration", "SessionToolsCommand", "WebLogin", argumentParser,
-      ]),
-    // Alone with libpq, which session-tools never links.
-    .executableTarget(
-      name: "session-tools-database",
-      dependencies: [
-        "DatabaseStore", "SealedStore", "SessionTools", "SessionToolsBase", "StoreMigration",
-        "SessionToolsCommand", argumentParser,
-      ]),
+      name: "session-tools", dependencies: ["SessionToolsCommand"],
+      exclude: ["install", "Installation"]),
 
     // Not in the benchmarks' own package, because they time what is not public.
     .target(
@@ -177,9 +173,9 @@ let package = Package(
       name: "ReadmeTests",
       dependencies: [
         "SessionToolsBusTestSupport", "SessionToolsDatabaseServer", "DatabaseStore",
-        "SessionToolsOAuthTestSupport", "SealedStore", "SessionAuthentication", "SessionTools",
-        "SessionToolsTesting", "SessionToolsTestSupport", "SessionToolsTestThreads", "WebLogin",
-        "session-tools", "session-tools-database",
+        "SessionToolsOAuthTestSupport", "SealedStore",
+        "SessionAuthentication", "SessionTools", "SessionToolsTesting", "SessionToolsTestSupport",
+        "SessionToolsTestThreads", "WebLogin", "session-tools",
       ]),
     .testTarget(
       name: "SessionToolsBaseTests",
@@ -216,15 +212,13 @@ let package = Package(
         "CSessionToolsSodium", "SealedStore", "SessionToolsBase", "SessionToolsStoreTestSupport",
       ],
       path: "Tests/Tools/Fuzzing/Targets"),
-    // The program's sources once more: nothing can link an executable.
     .target(
       name: "SessionToolsProgramFuzzTargets",
       dependencies: [
-        "CSessionToolsLinux", "SessionToolsFuzzTargets", "LinuxAuthentication", "SealedStore",
-        "SecretServiceStore", "SecurityKeys", "SessionAuthentication", "SessionTools",
-        "SessionToolsBase", "StoreMigration", "SessionToolsCommand", "WebLogin", argumentParser,
+        "SecretServiceStore", "SessionToolsBase", "SessionToolsCommand",
+        "SessionToolsFuzzTargets", "StoreMigration", "WebLogin", argumentParser,
       ],
-      path: "Tests/Tools/Fuzzing/Program", exclude: ["Sources/main.swift"]),
+      path: "Tests/Tools/Fuzzing/Program"),
     .executableTarget(
       name: "SessionToolsStoreWorker",
       dependencies: [
@@ -275,8 +269,9 @@ let package = Package(
     .testTarget(
       name: "StoreMigrationTests",
       dependencies: [
-        "SealedStore", "SessionToolsBase", "StoreMigration", "SessionToolsStoreTestSupport",
-        "SessionToolsTestStores", "SessionToolsTestSupport", "SessionToolsTestThreads",
+        "SealedStore", "SessionToolsBase", "SessionToolsCommand", "StoreMigration",
+        "SessionToolsStoreTestSupport", "SessionToolsTestStores", "SessionToolsTestSupport",
+        "SessionToolsTestThreads",
       ]),
     .testTarget(
       name: "SecretServiceStoreTests",
@@ -314,7 +309,7 @@ let package = Package(
     .executableTarget(
       name: "SessionToolsWindowWorker",
       dependencies: [
-        "CSessionToolsGTK", "GTKScenes", "LinuxAuthentication", "SealedStore",
+        gtk, "GTKScenes", "LinuxAuthentication", "SealedStore",
         "SessionAuthentication", "SessionToolsBase",
       ],
       path: "Tests/Workers/WindowWorker"),
@@ -322,7 +317,7 @@ let package = Package(
     .executableTarget(
       name: "SessionToolsMailReader",
       dependencies: [
-        "CSessionToolsGTK", "GTKScenes", "LinuxAuthentication", "SealedStore",
+        gtk, "GTKScenes", "LinuxAuthentication", "SealedStore",
         "SessionAuthentication", "SessionToolsBase", "WebLogin",
       ],
       path: "Tests/Workers/MailReader"),
@@ -340,7 +335,8 @@ let package = Package(
       name: "DatabaseCommandTests",
       dependencies: [
         "SessionToolsDatabaseServer", "SealedStore", "SessionToolsBase", "SessionToolsTestSupport",
-        "SessionToolsTestThreads", "session-tools", "session-tools-database",
+        "SessionToolsTestThreads",
+        "session-tools",
       ],
       exclude: ["Transcripts"]),
     .testTarget(
@@ -365,17 +361,6 @@ if Context.environment["SESSION_TOOLS_FUZZING"] != nil {
       ],
       path: "Tests/Tools/Fuzzing/Fuzzer"),
   ]
-}
-
-// Tests/run --quick sets this variable, because it installs nothing: everything that needs GTK is
-// left out.
-if Context.environment["SESSION_TOOLS_WITHOUT_WINDOWS"] != nil {
-  let windows = [
-    "CSessionToolsGTK", "GTKScenes", "GTKScenesTests", "SessionToolsMailReader",
-    "SessionToolsWindowWorker",
-  ]
-  package.products.removeAll { $0.name == "GTKScenes" }
-  package.targets.removeAll { windows.contains($0.name) }
 }
 
 // One set of rules for every Swift target but the one that stands for older programs: nothing

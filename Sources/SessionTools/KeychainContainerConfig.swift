@@ -48,10 +48,6 @@ public struct KeychainContainerConfig: Sendable {
     }
   }
 
-  /// The lifecycle, in the spelling of earlier versions of this package.
-  @available(*, deprecated, renamed: "keychainLifecycle")
-  public var keychainLifeCycle: KeychainLifecycle { keychainLifecycle }
-
   /// The name of the keychain, which identifies it among the user's keychains.
   var groupName: String { accessGroupName ?? serviceName }
 

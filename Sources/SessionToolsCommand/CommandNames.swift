@@ -15,16 +15,22 @@ enum CommandNames {
   /// Checks the words that name a command.
   ///
   /// - Throws: A usage failure for a name that there is not, with the one that may be meant.
-  static func check(_ arguments: [String], of root: any RootToolCommand.Type) throws {
+  static func check(_ arguments: [String]) throws {
     var words = arguments[...]
     if words.first == "help" { words = words.dropFirst() }
-    var command: any ParsableCommand.Type = root
-    var names = [root.name]
+    var command: any ParsableCommand.Type = RootCommand.self
+    var names = [RootCommand.name]
     for word in words {
       let subcommands = command.configuration.subcommands
       // Options and the arguments of a command are the parser's.
       guard !subcommands.isEmpty, !word.hasPrefix("-") else { return }
       guard let next = subcommands.first(where: { name(of: $0) == word }) else {
+        // What stands for the command is left out, and this is its first argument.
+        if command.configuration.defaultSubcommand != nil,
+          suggestion(for: word, in: subcommands.map(name(of:))) == nil
+        {
+          return
+        }
         throw unknown(word, in: subcommands, of: names.joined(separator: " "))
       }
       command = next

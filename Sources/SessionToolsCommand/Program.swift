@@ -1,15 +1,30 @@
-package import ArgumentParser
+import ArgumentParser
 import Glibc
 import SessionToolsBase
 
-/// A tool, from its arguments to its exit status.
-package enum Program<Root: RootToolCommand> {
+/// The tool, from its arguments to its exit status.
+public enum Tool {
+  /// Runs the command that the process's arguments name, and ends the process with its status.
+  public static func main() -> Never {
+    System.occupyStandardDescriptors()
+    System.forbidCoreDumps()
+    System.ignoreSignalsOfWriting()
+    exit(Program.run(ProgramName.arguments(of: System.arguments)).rawValue)
+  }
+}
+
+enum Program {
+  private typealias Root = RootCommand
+
   /// Parses the arguments, runs the command, and reports any error.
-  package static func run(_ arguments: [String]) -> ExitStatus {
-    ToolName.current = Root.name
+  static func run(_ arguments: [String]) -> ExitStatus {
     do {
       guard System.areOwnArgumentsUTF8 else { throw notUTF8 }
-      try CommandNames.check(arguments, of: Root.self)
+      if let text = ToolHelp.text(for: arguments, width: StandardOutput.columnCount ?? 80) {
+        try StandardOutput.write(text + "\n")
+        return .done
+      }
+      try CommandNames.check(arguments)
       var command = try Root.parseAsRoot(arguments)
       guard command is any CommandOfOtherProgram || System.areArgumentsUTF8 else { throw notUTF8 }
       try command.run()
@@ -66,26 +81,17 @@ package enum Program<Root: RootToolCommand> {
   }
 }
 
-/// The first command of a tool, whose subcommands are all others.
-package protocol RootToolCommand: ParsableCommand {
-  /// The name of the tool.
-  static var name: String { get }
-
-  /// Returns what becomes of an error that a library threw; `nil` for errors of the tool itself.
-  static func outcome(of error: any Error) -> ErrorOutcome?
-}
-
 /// A command whose arguments behind `--` are those of another program, which takes any bytes.
-package protocol CommandOfOtherProgram {}
+protocol CommandOfOtherProgram {}
 
 /// What a person reads about an error, and the exit status.
-package struct ErrorOutcome {
+struct ErrorOutcome {
   let text: String
   let status: ExitStatus
   /// Whether the work was given up, as a person or a signal wanted.
   let isCancellation: Bool
 
-  package init(_ text: String, _ status: ExitStatus, isCancellation: Bool = false) {
+  init(_ text: String, _ status: ExitStatus, isCancellation: Bool = false) {
     self.text = text
     self.status = status
     self.isCancellation = isCancellation

@@ -1,4 +1,4 @@
 /// The version of the package.
-package enum Version {
-  package static let current = "0.3.0"
+enum Version {
+  static let current = "0.3.0"
 }

@@ -109,6 +109,7 @@ look_up:
 #define number_of_pam 2
 #define number_of_curl 3
 #define number_of_fido2 4
+#define number_of_pq 5
 
 .macro define name, library
   .text

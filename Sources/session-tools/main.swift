@@ -1,7 +1,3 @@
-import Glibc
 import SessionToolsCommand
 
-System.occupyStandardDescriptors()
-System.forbidCoreDumps()
-System.ignoreSignalsOfWriting()
-exit(Program<RootCommand>.run(ProgramName.arguments(of: System.arguments)).rawValue)
+Tool.main()

@@ -29,6 +29,34 @@ import Testing
     try await wait(until: "the agent ends with its last key") { !stage.hasSocket }
   }
 
+  // In a mount namespace of its own, with a runtime directory of its own.
+  @Test(.enabled(if: geteuid() == 0, "only root can start another systemd"))
+  func systemdStartsTheAgentBehindItsSocket() throws {
+    try stage.makeStore()
+    let units = stage.tool["units"]
+    try FileManager.default.createDirectory(
+      atPath: units, withIntermediateDirectories: false)
+    for name in ["session-tools-agent.socket", "session-tools-agent.service"] {
+      let path = "\(SourceDirectory.path)/Sources/session-tools/Installation/user/\(name)"
+      try String(contentsOfFile: path, encoding: .utf8)
+        .replacing("@PREFIX@/bin/session-tools", with: Tool.program)
+        .write(toFile: "\(units)/\(name)", atomically: false, encoding: .utf8)
+    }
+    let outcome = try stage.tool.run(
+      """
+      unshare --mount --propagation private \
+      '\(SourceDirectory.path)/Tests/Services/UserManager/with-manager' '\(units)' '
+        systemctl --user start session-tools-agent.socket || exit
+        printf geheim | session-tools unlock store --passphrase-fd 0 2>unlocked
+        systemctl --user is-active session-tools-agent.service
+        session-tools list store && echo open
+        session-tools lock store
+        session-tools list store 2>locked || echo closed
+        systemctl --user is-active session-tools-agent.socket'
+      """, environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"])
+    #expect(outcome.text == "active\nopen\nclosed\nactive\n", "\(outcome.complaint)")
+  }
+
   @Test func aPersonIsAskedOnce() throws {
     try stage.makeStore()
     let unlocking = try PseudoTerminal(

@@ -75,23 +75,27 @@ import Testing
 
   // In a mount namespace of its own, where it does not take this machine for one without systemd.
   @Test(.enabled(if: geteuid() == 0, "only root can start another systemd"))
-  func systemdItselfStartsTheUnitsOfTheArticle() throws {
+  func systemdItselfStartsTheInstalledUnits() throws {
     let units = tool["units"]
     try FileManager.default.createDirectory(
-      atPath: "\(units)/secrets.service.d", withIntermediateDirectories: true)
-    for name in ["secrets.socket", "secrets.service", "mail.service"] {
-      try unit(name).write(toFile: "\(units)/\(name)", atomically: false, encoding: .utf8)
+      atPath: "\(units)/session-tools-credentials.service.d", withIntermediateDirectories: true)
+    for name in ["session-tools-credentials.socket", "session-tools-credentials.service"] {
+      try installed(name).write(toFile: "\(units)/\(name)", atomically: false, encoding: .utf8)
     }
+    try unit("mail.service")
+      .write(toFile: "\(units)/mail.service", atomically: false, encoding: .utf8)
     try unit("mail.service").replacing("token:", with: "missing:")
       .write(toFile: "\(units)/other.service", atomically: false, encoding: .utf8)
     try "[Service]\nStandardError=append:\(tool["complaints"])\n"
       .write(
-        toFile: "\(units)/secrets.service.d/log.conf", atomically: false, encoding: .utf8)
+        toFile: "\(units)/session-tools-credentials.service.d/log.conf", atomically: false,
+        encoding: .utf8)
     let outcome = try tool.run(
       """
       unshare --mount --propagation private \
       '\(SourceDirectory.path)/Tests/Services/UserManager/with-manager' '\(units)' '
-        systemctl --user start secrets.socket && systemctl --user start mail.service || exit
+        systemctl --user start session-tools-credentials.socket || exit
+        systemctl --user start mail.service || exit
         cp "\(tool["credentials"])/token" got
         systemctl --user start other.service
         systemctl --user show --property ExecMainStatus other.service'
@@ -102,15 +106,24 @@ import Testing
     #expect(complaints.contains("other.service, credential missing: \(tool["store"]): there is no"))
   }
 
+  /// Returns a unit that is installed with the tool, with this test's paths in it.
+  private func installed(_ name: String) throws -> String {
+    let path = "\(SourceDirectory.path)/Sources/session-tools/Installation/system/\(name)"
+    return try String(contentsOfFile: path, encoding: .utf8)
+      .replacing("@PREFIX@/bin/session-tools", with: Tool.program)
+      .replacing("/var/lib/session-tools/store", with: tool["store"])
+      .replacing("/run/session-tools/credentials.sock", with: tool["socket"])
+      // Not encrypted: a key to decrypt it with would have to be made on this machine.
+      .replacing(
+        "LoadCredentialEncrypted=session-tools-key",
+        with: "LoadCredential=session-tools-key:\(tool["key"])"
+      )
+  }
+
   /// Returns a unit of the article with this test's paths in it.
   private func unit(_ name: String) throws -> String {
     try OtherProgramsArticle.file("/etc/systemd/system/\(name)")
-      .replacing("/var/lib/secrets", with: tool["store"])
-      // Not encrypted: a key to decrypt it with would have to be made on this machine.
-      .replacing(
-        "LoadCredentialEncrypted=secrets-key:/etc/secrets-key.cred",
-        with: "LoadCredential=secrets-key:\(tool["key"])"
-      )
+      .replacing("/run/session-tools/credentials.sock", with: tool["socket"])
       .replacing(
         "/usr/local/bin/mail-sync",
         with: "/bin/cp -r ${CREDENTIALS_DIRECTORY} \(tool["credentials"])")

@@ -7,7 +7,7 @@ import Testing
 /// What doctor finds on a server that is not as it should be.
 @Suite(.onOwnThread) struct DatabaseDoctorTests {
   private func doctor(_ stage: DatabaseTool) throws -> Tool.Outcome {
-    try stage.tool.run("session-tools-database doctor $ADMIN", environment: stage.environment)
+    try stage.tool.run("session-tools doctor $ADMIN", environment: stage.environment)
   }
 
   @Test func `a transaction that was forgotten is named with what ends it`() async throws {
@@ -36,10 +36,10 @@ import Testing
   @Test func `a rotation that was interrupted is named with what ends it`() async throws {
     let stage = try await DatabaseTool(on: DatabaseServer.shared(), database: "interrupted")
     let made = try stage.tool.run(
-      "session-tools-database init $ADMIN --schema interrupted --key-file key "
+      "session-tools init $ADMIN --schema interrupted --key-file key "
         + "&& session-tools init vault "
         + "&& for i in {1..3}; do printf $i | session-tools set vault --service s $i; done "
-        + "&& session-tools-database migrate --from vault --to $ADMIN --schema interrupted "
+        + "&& session-tools migrate --from vault --to $ADMIN --to-schema interrupted "
         + "--to-key-file key",
       environment: stage.environment)
     try #require(made.status == 0, "\(made.complaint)")
@@ -60,17 +60,17 @@ import Testing
         """) == "t"
     }
     let rotation = try stage.tool.run(
-      "session-tools-database rotate $ADMIN --schema interrupted --key-file key --timeout 10",
+      "session-tools rotate $ADMIN --schema interrupted --key-file key --timeout 10",
       environment: stage.environment)
     #expect(rotation.status == 4)
-    let check = "session-tools-database doctor $ADMIN --schema interrupted"
+    let check = "session-tools doctor $ADMIN --schema interrupted"
     let found = try stage.tool.run(check, environment: stage.environment).text
     #expect(found.contains("note     data key"))
-    #expect(found.contains("session-tools-database rotate"))
+    #expect(found.contains("session-tools rotate"))
     psql.kill()
     psql.waitUntilExit()
     let finished = try stage.tool.run(
-      "session-tools-database rotate $ADMIN --schema interrupted --key-file key",
+      "session-tools rotate $ADMIN --schema interrupted --key-file key",
       environment: stage.environment)
     #expect(finished.status == 0)
     #expect(

@@ -6,7 +6,7 @@ import SessionToolsTestSupport
 import SessionToolsTestThreads
 import Testing
 
-/// `session-tools-database migrate`, killed at any moment.
+/// `session-tools migrate`, killed at any moment.
 @Suite(.onOwnThread) struct DatabaseMigrationTests {
   private static let itemCount = TestSize.choose(small: 200, medium: 1000, large: 1_000_000)
   private static let killCount = TestSize.choose(small: 2, medium: 4, large: 8)
@@ -50,7 +50,7 @@ import Testing
 
   private func start(_ words: [String]) throws -> Child {
     try Child(
-      DatabaseTool.program, ["migrate", "--schema", "migration"] + words,
+      DatabaseTool.program, ["migrate"] + words,
       environment: stage.tool.environment)
   }
 
@@ -96,15 +96,15 @@ import Testing
     try makeStore("back", itemCount: 0)
     let keyFile = stage.tool["key"]
     let made = try stage.tool.run(
-      "session-tools-database init '\(address)' --schema migration --key-file key")
+      "session-tools init '\(address)' --schema migration --key-file key")
     try #require(made.status == 0, "\(made.complaint)")
     let there = [
       "--from", stage.tool["from"], "--from-key-file", keyFile, "--to", address, "--to-key-file",
-      keyFile,
+      keyFile, "--to-schema", "migration",
     ]
     let back = [
       "--from", address, "--from-key-file", keyFile, "--to", stage.tool["back"], "--to-key-file",
-      keyFile,
+      keyFile, "--from-schema", "migration",
     ]
     try migrate(there, journal: "from.migration")
     try migrate(back, journal: "back.migration")

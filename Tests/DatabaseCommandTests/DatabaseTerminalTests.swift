@@ -8,7 +8,7 @@ import Testing
   private func stage(_ database: String) async throws -> DatabaseTool {
     let stage = try await DatabaseTool(on: DatabaseServer.withRoles(), database: database)
     let made = try stage.tool.run(
-      "printf geheim | session-tools-database init $ADMIN --passphrase-fd 0 "
+      "printf geheim | session-tools init $ADMIN --passphrase-fd 0 "
         + "--passphrase-memory 8 --passphrase-passes 1", environment: stage.environment)
     try #require(made.status == 0)
     return stage
@@ -52,7 +52,7 @@ import Testing
   @Test func `a person who does not agree revokes nothing`() async throws {
     let stage = try await stage("revoke")
     let added = try stage.tool.run(
-      "printf geheim | session-tools-database slots add $ADMIN --passphrase-fd 0 "
+      "printf geheim | session-tools slots add $ADMIN --passphrase-fd 0 "
         + "--new-key-file bob.key", environment: stage.environment)
     try #require(added.status == 0)
     let address = stage.address(user: "postgres")
@@ -63,7 +63,7 @@ import Testing
       #expect(terminal.shows("Continue? [y/N] "))
       terminal.type(answer + "\n")
       #expect(terminal.end() == status)
-      let slots = try stage.tool.run("session-tools-database slots list '\(address)'")
+      let slots = try stage.tool.run("session-tools slots list '\(address)'")
       #expect(slots.text.split(separator: "\n").count == count)
     }
   }

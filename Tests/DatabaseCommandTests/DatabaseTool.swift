@@ -2,12 +2,12 @@ import SessionToolsDatabaseServer
 import Foundation
 import SessionToolsTestSupport
 
-/// `session-tools-database` beside a server, with a database of its own.
+/// `session-tools` beside a server, with a database of its own.
 ///
 /// Command lines find the addresses of the database in `$ADMIN`, whose user may do anything without
 /// a password, and in `$APP`, whose user needs the password in the file `password`.
 struct DatabaseTool {
-  static let program = BuildDirectory.program("session-tools-database")
+  static let program = BuildDirectory.program("session-tools")
 
   let tool: Tool
   let server: DatabaseServer

@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import SessionToolsCommand
 import StoreMigration
 import SessionToolsTestThreads
 import Testing

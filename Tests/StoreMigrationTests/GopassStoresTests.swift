@@ -1,3 +1,4 @@
+import SessionToolsCommand
 import StoreMigration
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import SessionToolsCommand
 import StoreMigration
 import SessionToolsTestSupport
 import Testing

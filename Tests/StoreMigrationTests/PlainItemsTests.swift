@@ -1,4 +1,5 @@
 import SessionToolsBase
+import SessionToolsCommand
 import StoreMigration
 import Testing
 

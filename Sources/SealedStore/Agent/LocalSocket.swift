@@ -55,6 +55,24 @@ package final class LocalSocket: Sendable {
     return listener
   }
 
+  /// Takes the listening socket with which this process was started.
+  ///
+  /// - Throws: The kernel's error when there is no such descriptor, or `ENOTSOCK` when it is not a
+  ///   socket that listens.
+  package static func listening(
+    inherited descriptor: Int32
+  ) throws(SystemCallError) -> LocalSocket {
+    var (listens, byteCount): (Int32, socklen_t) = (0, socklen_t(MemoryLayout<Int32>.size))
+    guard
+      unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &byteCount) == 0,
+      listens == 1
+    else { throw SystemCallError("getsockopt", ENOTSOCK) }
+    guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0,
+      fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0
+    else { throw SystemCallError("fcntl", errno) }
+    return LocalSocket(taking: descriptor)
+  }
+
   /// Connects to a socket of this process's user.
   ///
   /// - Returns: `nil` when no process listens there.

@@ -1,7 +1,7 @@
 package import SecretStores
 
 /// What a sealed store of this package does itself; the rest of changing slots is the same for all.
-package protocol SlotChanging: SealedSecretStore {
+package protocol SlotChanging: SealedSecretStore, MigratableStore {
   /// The store, as messages name it.
   var name: String { get }
   var random: any RandomSource { get }

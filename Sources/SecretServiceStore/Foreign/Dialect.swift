@@ -179,3 +179,18 @@ extension ForeignSecretServiceItems.Dialect {
     Set(GivenAttributes.of(attributes).keys).subtracting(["xdg:schema"]) == names
   }
 }
+
+extension ForeignSecretServiceItems.Dialect {
+  /// Returns the name from the first dialect that knows all attributes of an item, or else a name
+  /// made of all attributes; `nil` for an item without attributes.
+  ///
+  /// - Throws: `invalidName`.
+  package static func itemName(of attributes: [String: String]) throws(StoreError) -> ItemName? {
+    for dialect in all
+    where dialect.attributes.allSatisfy({ attributes[$0.key] == $0.value }) {
+      if let name = try dialect.itemName(attributes) { return name }
+    }
+    // For an application with its own schema, like most in a sandbox.
+    return try itemName(of: attributes, otherwise: attributes["xdg:schema"] ?? "libsecret")
+  }
+}

@@ -1,6 +1,6 @@
 /// One thing that `doctor` looked at.
-package struct Check: Encodable, Sendable {
-  package enum Status: String, Encodable, Sendable {
+struct Check: Encodable, Sendable {
+  enum Status: String, Encodable, Sendable {
     /// As it should be.
     case ok
     /// Worth knowing; nothing is broken.
@@ -9,11 +9,11 @@ package struct Check: Encodable, Sendable {
     case problem
   }
 
-  package let name: String
-  package let status: Status
-  package let finding: String
+  let name: String
+  let status: Status
+  let finding: String
   /// The command that fixes it.
-  @Nullable package var remedy: String?
+  @Nullable var remedy: String?
   /// The exit status that the check calls for.
   let exitStatus: ExitStatus
 
@@ -21,15 +21,15 @@ package struct Check: Encodable, Sendable {
     case finding, name, remedy, status
   }
 
-  package static func ok(_ name: String, _ finding: String) -> Check {
+  static func ok(_ name: String, _ finding: String) -> Check {
     Check(name: name, status: .ok, finding: finding, remedy: nil, exitStatus: .done)
   }
 
-  package static func note(_ name: String, _ finding: String, remedy: String? = nil) -> Check {
+  static func note(_ name: String, _ finding: String, remedy: String? = nil) -> Check {
     Check(name: name, status: .note, finding: finding, remedy: remedy, exitStatus: .done)
   }
 
-  package static func problem(
+  static func problem(
     _ name: String, _ finding: String, remedy: String?, _ exitStatus: ExitStatus = .failure
   ) -> Check {
     Check(name: name, status: .problem, finding: finding, remedy: remedy, exitStatus: exitStatus)
@@ -44,7 +44,7 @@ extension ExitStatus {
   ]
 
   /// Returns the worst of several statuses.
-  package static func worst(of statuses: some Sequence<ExitStatus>) -> ExitStatus {
+  static func worst(of statuses: some Sequence<ExitStatus>) -> ExitStatus {
     let all = Set(statuses)
     return byGravity.last(where: all.contains) ?? .done
   }

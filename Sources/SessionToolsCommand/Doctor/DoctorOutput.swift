@@ -2,17 +2,17 @@ import ArgumentParser
 import SessionToolsBase
 
 /// The output of `doctor` and of `auth doctor`.
-package struct DoctorOutput {
-  package let checks: [Check]
+struct DoctorOutput {
+  let checks: [Check]
 
-  package init(checks: [Check]) {
+  init(checks: [Check]) {
     self.checks = checks
   }
 
   /// Writes the checks.
   ///
   /// - Throws: The worst problem's exit status, if there is a problem; any error of writing.
-  package func write(_ format: JSONOption) throws {
+  func write(_ format: JSONOption) throws {
     let status = ExitStatus.worst(of: checks.map(\.exitStatus))
     if format.json {
       try format.write(Document(checks: checks, isFine: status == .done))

@@ -1,14 +1,14 @@
-package import SealedStore
+import SealedStore
 
 /// The check of what opens a store, without its keys.
-package enum SlotChecks {
+enum SlotChecks {
   /// Checks that the loss of one thing would not lose the store, and that programs can open it.
   ///
   /// - Parameters:
   ///   - slots: The slots of the store.
   ///   - adding: The command that adds a slot to it, without the key's options.
   /// - Returns: A problem when a security key alone opens it, a note when recipients alone do.
-  package static func check(_ slots: [KeySlot], adding: String) -> Check {
+  static func check(_ slots: [KeySlot], adding: String) -> Check {
     let means = slots.map(\.means).joined(separator: ", or ")
     if slots.count == 1, slots[0].isSecurityKey {
       return .problem(

@@ -1,13 +1,13 @@
 import Foundation
 import SealedStore
-package import SessionToolsBase
+import SessionToolsBase
 
 /// Small operations on paths.
-package enum Files {
+enum Files {
   /// Returns whether anything exists at a path, including a broken link.
   ///
   /// What cannot be examined counts as there, so that opening it reports the error.
-  package static func exists(_ path: String) -> Bool {
+  static func exists(_ path: String) -> Bool {
     do throws(SystemCallError) {
       return try LinuxFileSystem().status(of: path, in: .workingDirectory) != nil
     } catch {
@@ -16,13 +16,13 @@ package enum Files {
   }
 
   /// Returns whether a path is that of a directory itself, not of a link to one.
-  package static func isDirectory(_ path: String) -> Bool {
+  static func isDirectory(_ path: String) -> Bool {
     ((try? LinuxFileSystem().status(of: path, in: .workingDirectory)) ?? nil)?.kind == .directory
   }
 
   /// Returns the path of a program, found by `PATH` unless its name is a path; `nil` if there is no
   /// such program.
-  package static func program(_ name: String) -> String? {
+  static func program(_ name: String) -> String? {
     if name.contains("/") { return exists(name) ? name : nil }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     return path.split(separator: ":").map { "\($0)/\(name)" }
@@ -30,7 +30,7 @@ package enum Files {
   }
 
   /// Returns the names in a directory; an empty array if it cannot be read.
-  package static func names(in path: String) -> [String] {
+  static func names(in path: String) -> [String] {
     let fileSystem = LinuxFileSystem()
     guard let opened = try? fileSystem.openDirectory(path + "/.") else { return [] }
     let directory = OwnedDescriptor(opened, of: fileSystem)
@@ -40,7 +40,7 @@ package enum Files {
   /// Reads a whole file into memory that is wiped.
   ///
   /// - Throws: A failure if there is no file, or it cannot be read; `valueTooLarge`.
-  package static func read(_ path: String, atMost maximumByteCount: Int) throws -> SecretBytes {
+  static func read(_ path: String, atMost maximumByteCount: Int) throws -> SecretBytes {
     do throws(SystemCallError) {
       if let content = try System.readAll(path, atMost: maximumByteCount) { return content }
     } catch  where error.errno == SystemCallError.noSuchFile {
@@ -56,18 +56,18 @@ package enum Files {
   /// Makes the names in a directory durable.
   ///
   /// - Throws: `io`.
-  package static func synchronize(_ path: String) throws(StoreError) {
+  static func synchronize(_ path: String) throws(StoreError) {
     try LinuxFileSystem().synchronizeDirectory(path)
   }
 
   /// Removes a file, if it exists.
-  package static func remove(_ path: String) {
+  static func remove(_ path: String) {
     // Only for files that this process made and no longer needs.
     try? LinuxFileSystem().remove(path, in: .workingDirectory)
   }
 
   /// Returns the directory of a store that a path is in; `nil` if there is no such store.
-  package static func store(around path: String) -> String? {
+  static func store(around path: String) -> String? {
     var directory = URL(filePath: path.parentPath).resolvingSymlinksInPath().standardizedFileURL
     while true {
       // A directory that cannot be examined is not a store of this user.
@@ -81,7 +81,7 @@ package enum Files {
   }
 
   /// Returns whether a path is in a directory, with symbolic links above it resolved.
-  package static func isPath(_ path: String, in directory: String) -> Bool {
+  static func isPath(_ path: String, in directory: String) -> Bool {
     let (parent, store) = (path.parentPath.withoutLinks, directory.withoutLinks)
     return parent == store || parent.hasPrefix(store.hasSuffix("/") ? store : store + "/")
   }

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
-package import SealedStore
-package import SecurityKeys
-package import SessionTools
+import SealedStore
+import SecurityKeys
+import SessionTools
 import SessionToolsBase
 
 /// A key or passphrase as it is named on the command line.
-package enum KeyArgument {
+enum KeyArgument {
   case keyFile(String)
   case passphraseFile(String)
   case passphraseDescriptor(Int32)
@@ -18,7 +18,7 @@ package enum KeyArgument {
   /// A recipient's secret key, and the fingerprint of the store that it is to open.
   case recipientKey(String, expecting: StoreFingerprint?)
 
-  package var isPassphrase: Bool {
+  var isPassphrase: Bool {
     switch self {
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
     case .keyFile, .credential, .secretService, .securityKey, .recipientKey: false
@@ -28,7 +28,7 @@ package enum KeyArgument {
   /// Reads `secret-service:NAME` or `secret-service:COLLECTION/NAME`.
   ///
   /// - Throws: `ValidationError` for anything else.
-  package static func serviceKey(_ argument: String) throws -> SecretServiceKey {
+  static func serviceKey(_ argument: String) throws -> SecretServiceKey {
     guard let key = SecretServiceKey(reference: argument) else {
       throw ValidationError(
         "'\(argument)' is not a key in the Secret Service. Write secret-service:NAME, or "
@@ -40,7 +40,7 @@ package enum KeyArgument {
   /// Reads the text of a recipient's public key.
   ///
   /// - Throws: `ValidationError` for anything else.
-  package static func publicKey(_ argument: String) throws -> Recipient {
+  static func publicKey(_ argument: String) throws -> Recipient {
     do throws(StoreError) {
       return try Recipient(argument)
     } catch {
@@ -52,7 +52,7 @@ package enum KeyArgument {
   /// Reads the text of a store's fingerprint.
   ///
   /// - Throws: `ValidationError` for anything else.
-  package static func fingerprint(_ argument: String) throws -> StoreFingerprint {
+  static func fingerprint(_ argument: String) throws -> StoreFingerprint {
     do throws(StoreError) {
       return try StoreFingerprint(argument)
     } catch {
@@ -63,7 +63,7 @@ package enum KeyArgument {
   /// Returns an existing key, to open a store with, or to keep in a revocation.
   ///
   /// - Throws: An error if a passphrase cannot be read.
-  package func choose(_ prompt: PassphrasePrompt) throws -> ChosenKey {
+  func choose(_ prompt: PassphrasePrompt) throws -> ChosenKey {
     switch self {
     case .keyFile(let path):
       return ChosenKey(KeyFile(path), name: "the key file \(path)", place: path)
@@ -89,7 +89,7 @@ package enum KeyArgument {
   /// Returns the passphrase's bytes.
   ///
   /// - Throws: An error if the passphrase cannot be read.
-  package func readPassphrase(_ ask: () throws -> SecretBytes) throws -> SecretBytes {
+  func readPassphrase(_ ask: () throws -> SecretBytes) throws -> SecretBytes {
     switch self {
     case .passphraseFile(let path): try PassphraseReader.read(file: path)
     case .passphraseDescriptor(let number): try PassphraseReader.read(descriptor: number)
@@ -108,14 +108,14 @@ package enum KeyArgument {
 
   /// Keeps the descriptor that the passphrase was read from away from a program that takes the
   /// place of this one: if it is a file, the passphrase could be read there again.
-  package func closeOnExecution() {
+  func closeOnExecution() {
     // Standard input is the program's as well.
     guard let descriptor, descriptor > STDERR_FILENO else { return }
     System.closeOnExecution(descriptor)
   }
 
   /// Refuses to read one descriptor twice: the second time there is nothing left in it.
-  package static func checkDescriptors(_ arguments: [KeyArgument?], isInputTaken: Bool = false)
+  static func checkDescriptors(_ arguments: [KeyArgument?], isInputTaken: Bool = false)
     throws
   {
     var taken: Set<Int32> = isInputTaken ? [STDIN_FILENO] : []
@@ -131,14 +131,14 @@ package enum KeyArgument {
 }
 
 /// A key source, and its description.
-package struct ChosenKey {
-  package let source: any KeySource
+struct ChosenKey {
+  let source: any KeySource
   /// The key in words: "the key file /x".
-  package let name: String
+  let name: String
   /// The file it is in, if it is in one.
-  package let place: String?
+  let place: String?
 
-  package init(_ source: any KeySource, name: String, place: String?) {
+  init(_ source: any KeySource, name: String, place: String?) {
     self.source = source
     self.name = name
     self.place = place

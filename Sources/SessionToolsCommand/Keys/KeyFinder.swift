@@ -1,5 +1,5 @@
 import Foundation
-package import SealedStore
+import SealedStore
 import SessionTools
 import SessionToolsBase
 
@@ -9,13 +9,13 @@ import SessionToolsBase
 /// that `init` made; the key in the Secret Service that a slot names, or in an app's sandbox the
 /// app's secret; the key that `unlock` gave to the agent; on a terminal, the security key of a slot
 /// if it is plugged in, and a passphrase that is asked for.
-package struct KeyFinder {
-  package let path: String
+struct KeyFinder {
+  let path: String
   /// The key that the command line names.
-  package let argument: KeyArgument?
-  package let interaction: InteractionOptions
+  let argument: KeyArgument?
+  let interaction: InteractionOptions
 
-  package init(path: String, argument: KeyArgument?, interaction: InteractionOptions) {
+  init(path: String, argument: KeyArgument?, interaction: InteractionOptions) {
     self.path = path
     self.argument = argument
     self.interaction = interaction
@@ -36,9 +36,9 @@ package struct KeyFinder {
   /// may have been changed since, and a keyring may be locked.
   ///
   /// - Throws: As `SealedFileStore.open`, and `keyMissing` if there is no key.
-  package func open(
+  func open(
     _ storeOptions: SealedFileStore.Options
-  ) throws -> (open: OpenStore, key: any KeySource) {
+  ) throws -> (open: OpenStore<SealedFileStore>, key: any KeySource) {
     try search(asksAgent: true) { key throws(StoreError) in
       let source = try key.source(waitingAtMost: storeOptions.lockTimeout)
       let store = try SealedFileStore.open(at: path, key: source, options: storeOptions)
@@ -49,7 +49,7 @@ package struct KeyFinder {
   /// Returns the key of the slot that the first key in the order opens, without asking the agent.
   ///
   /// - Throws: As ``open(_:)``.
-  package func openingKey(
+  func openingKey(
     waitingAtMost timeout: Duration
   ) throws -> (store: StoreIdentifier, key: WrappingKey) {
     try search(asksAgent: false) { key throws(StoreError) in
@@ -61,7 +61,7 @@ package struct KeyFinder {
   /// alone.
   ///
   /// - Throws: As ``open(_:)``.
-  package func fingerprint(waitingAtMost timeout: Duration) throws -> StoreFingerprint {
+  func fingerprint(waitingAtMost timeout: Duration) throws -> StoreFingerprint {
     try search(asksAgent: true) { key throws(StoreError) in
       try SealedFileStore.fingerprint(
         at: path, openedWith: try key.source(waitingAtMost: timeout))

@@ -1,12 +1,12 @@
 import Foundation
-package import SealedStore
-package import SessionTools
+import SealedStore
+import SessionTools
 import SessionToolsBase
 
 /// The part of a search for a key that is the same for stores of all kinds: the key that the
 /// options name, the file that `SESSION_TOOLS_KEY_FILE` names, and on the terminal a security key
 /// that is plugged in, or a passphrase.
-package struct KeySearch {
+struct KeySearch {
   private static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
   /// How often a person may type a passphrase.
   private static let maximumAttemptCount = 3
@@ -19,7 +19,7 @@ package struct KeySearch {
   /// Reads the slots of the store.
   private let slots: () throws(StoreError) -> [KeySlot]
 
-  package init(
+  init(
     store: String, argument: KeyArgument?, interaction: InteractionOptions,
     slots: @escaping () throws(StoreError) -> [KeySlot]
   ) {
@@ -32,7 +32,7 @@ package struct KeySearch {
   var prompt: PassphrasePrompt { PassphrasePrompt(path: store, interaction: interaction) }
 
   /// The key file that the environment names.
-  package static var keyFileOfEnvironment: String? {
+  static var keyFileOfEnvironment: String? {
     guard let path = ProcessInfo.processInfo.environment[environmentVariable], !path.isEmpty
     else { return nil }
     return path
@@ -42,7 +42,7 @@ package struct KeySearch {
   /// one.
   ///
   /// - Throws: `wrongKey` if the key does not open the store, and what the closure throws.
-  package func openNamed<Found>(
+  func openNamed<Found>(
     _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws -> Found? {
     if case .passphrasePrompt? = argument { return try openAsking(open) }
@@ -55,7 +55,7 @@ package struct KeySearch {
   }
 
   /// A key that does not open the store, and why.
-  package struct Refusal {
+  struct Refusal {
     let keyName: String
     let error: StoreError
   }
@@ -79,7 +79,7 @@ package struct KeySearch {
   ///   - missing: Returns the error if there is no key at all.
   /// - Returns: What the closure returns.
   /// - Throws: As ``openNamed(_:)``, `promptDismissed`, and the error of the last key tried.
-  package func openAtTerminal<Found>(
+  func openAtTerminal<Found>(
     _ slots: [KeySlot], after earlier: [Refusal] = [],
     _ open: (ChosenKey) throws(StoreError) -> Found, ifMissing missing: () -> StoreError
   ) throws -> Found {
@@ -118,7 +118,7 @@ package struct KeySearch {
   /// Asks for a passphrase until one opens the store, three times at most.
   ///
   /// - Throws: As ``openNamed(_:)``, and `promptDismissed`.
-  package func openAsking<Found>(
+  func openAsking<Found>(
     _ open: (ChosenKey) throws(StoreError) -> Found
   ) throws -> Found {
     // What follows a wrong passphrase in a script's input is not another one.
@@ -178,7 +178,7 @@ package struct KeySearch {
   ///   - slots: The slots.
   ///   - start: What the options begin with, as those of a migration do.
   /// - Returns: Alternatives, in words.
-  package static func remedies(for slots: [KeySlot], start: String = "--") -> [String] {
+  static func remedies(for slots: [KeySlot], start: String = "--") -> [String] {
     var remedies: [String] = []
     if slots.contains(where: \.isRawKey) {
       remedies.append("\(start)key-file or \(start)credential")
@@ -202,13 +202,13 @@ extension KeySlot {
   }
 
   /// Whether a security key opens it.
-  package var isSecurityKey: Bool { parameters.flatMap(SecurityKeySlot.init) != nil }
+  var isSecurityKey: Bool { parameters.flatMap(SecurityKeySlot.init) != nil }
 
   /// Whether it is sealed to a recipient.
   var isRecipient: Bool { parameters.flatMap(RecipientSlot.init) != nil }
 
   /// The key in the Secret Service that opens it.
-  package var serviceKey: SecretServiceKey? {
+  var serviceKey: SecretServiceKey? {
     guard case .namedKey(let reference) = parameters else { return nil }
     return SecretServiceKey(reference: reference)
   }
@@ -217,7 +217,7 @@ extension KeySlot {
   var isOfSandboxedApp: Bool { parameters.flatMap { PortalSlot($0) } != nil }
 
   /// Whether a passphrase may open it.
-  package var isPassphrase: Bool {
+  var isPassphrase: Bool {
     if case .passphrase = parameters { true } else { false }
   }
 }

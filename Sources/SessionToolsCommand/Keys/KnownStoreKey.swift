@@ -1,11 +1,11 @@
-package import SealedStore
-package import SessionToolsBase
+import SealedStore
+import SessionToolsBase
 
 /// A recipient's secret key that opens the store whose fingerprint is given or known.
 ///
 /// At a terminal, it opens another one once a person has accepted it. What was given or accepted is
 /// known afterwards.
-package struct KnownStoreKey: KeySource, SlotMaker {
+struct KnownStoreKey: KeySource, SlotMaker {
   private let key: RecipientKey
   private let expected: StoreFingerprint?
   /// The store that the fingerprint is given for; a migration's journal is another one.
@@ -19,15 +19,15 @@ package struct KnownStoreKey: KeySource, SlotMaker {
     interaction = prompt.interaction
   }
 
-  package func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     try key.wrappingKey(for: slot)
   }
 
-  package func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     try key.makeSlot()
   }
 
-  package func checkStore(
+  func checkStore(
     _ fingerprint: StoreFingerprint, named store: String, openedBy slot: KeySlot.Parameters
   ) throws(StoreError) {
     if store == self.store, let expected {

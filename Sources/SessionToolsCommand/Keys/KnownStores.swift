@@ -1,17 +1,17 @@
 import Foundation
-package import SealedStore
-package import SessionToolsBase
+import SealedStore
+import SessionToolsBase
 
 /// The fingerprints of the stores that were made here for a recipient, or that a person accepted
 /// when a recipient's key opened them, as ssh keeps the keys of hosts.
 ///
 /// Each is a file of two lines, `fingerprint` and `store`, in
 /// `$XDG_DATA_HOME/session-tools/known-stores`; its name is the hash of the second line.
-package struct KnownStores {
+struct KnownStores {
   /// A path has at most 4,096 bytes.
   private static let maximumByteCount = 8192
 
-  package init() {}
+  init() {}
 
   /// Finds the fingerprint that is known for a store.
   ///
@@ -19,7 +19,7 @@ package struct KnownStores {
   /// - Returns: The fingerprint; `nil` if none is known.
   /// - Throws: `corrupt` if the file is not one of two such lines, `unsafePermissions`,
   ///   `accessDenied` or `io`.
-  package func fingerprint(of store: String) throws(StoreError) -> StoreFingerprint? {
+  func fingerprint(of store: String) throws(StoreError) -> StoreFingerprint? {
     let place = Self.place(of: store)
     let (directory, name) = (try directory(makingIfAbsent: false), Self.fileName(of: place))
     guard let directory,
@@ -43,7 +43,7 @@ package struct KnownStores {
   /// Keeps the fingerprint of a store, durably, in place of an earlier one.
   ///
   /// - Throws: `unsafePermissions`, `accessDenied`, `noSpace`, `outcomeUnknown` or `io`.
-  package func keep(_ fingerprint: StoreFingerprint, of store: String) throws(StoreError) {
+  func keep(_ fingerprint: StoreFingerprint, of store: String) throws(StoreError) {
     guard let directory = try directory(makingIfAbsent: true) else { return }
     let place = Self.place(of: store)
     let content = ByteBuffer(Array("\(fingerprint)\n\(place)\n".utf8))
@@ -52,7 +52,7 @@ package struct KnownStores {
   }
 
   /// Forgets a store that is removed; call it before that.
-  package func forget(_ store: String) {
+  func forget(_ store: String) {
     // What is left says only what a store had that is gone.
     _ = try? directory(makingIfAbsent: false)?.remove(Self.fileName(of: Self.place(of: store)))
   }
@@ -88,7 +88,7 @@ extension KnownStores {
   /// key opens it here later.
   ///
   /// A failure is reported and ends nothing: the store is made, and opens with `--expect`.
-  package static func remember(_ fingerprint: StoreFingerprint, of store: some SlotChanging) {
+  static func remember(_ fingerprint: StoreFingerprint, of store: some SlotChanging) {
     do throws(StoreError) {
       guard try store.keySlots().contains(where: \.isRecipient) else { return }
       try KnownStores().keep(fingerprint, of: store.name)
@@ -106,7 +106,7 @@ extension KnownStores {
   ///   - store: The store, open.
   ///   - old: The fingerprint that it had before.
   /// - Throws: `unavailable` if the system gives no memory.
-  package static func announce(
+  static func announce(
     _ store: some SlotChanging, insteadOf old: StoreFingerprint? = nil
   ) throws(StoreError) {
     let fingerprint = try store.fingerprint()

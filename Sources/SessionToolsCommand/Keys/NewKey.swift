@@ -1,18 +1,18 @@
 import ArgumentParser
-package import SealedStore
+import SealedStore
 import SessionTools
 import SessionToolsBase
 
 /// A key for a new slot, either existing or made for it.
-package struct NewKey {
-  package let maker: any SlotMaker
+struct NewKey {
+  let maker: any SlotMaker
   /// The file the key is in, if it is in one.
-  package let place: String?
+  let place: String?
   /// The length below which a passphrase is remarked on.
   private static let fewestCharacters = 8
 
   /// Whether the file was made here.
-  package let isMade: Bool
+  let isMade: Bool
 
   /// Takes the public key of a recipient.
   init(_ recipient: Recipient) {
@@ -29,7 +29,7 @@ package struct NewKey {
   ///   - prompt: Asks for a passphrase.
   ///   - directory: The store's own directory, if it is in one.
   /// - Throws: As the makers, and a usage failure for a key file inside the store.
-  package init(
+  init(
     _ argument: KeyArgument, cost: Passphrase.Cost, _ prompt: PassphrasePrompt,
     outside directory: String?
   ) throws {
@@ -76,39 +76,24 @@ package struct NewKey {
   /// made.
   ///
   /// - Parameters:
-  ///   - store: The store, as messages name it.
-  ///   - mayOpen: Returns whether the store may open with the file after the operation has failed.
+  ///   - store: The store.
   ///   - operation: The operation.
   /// - Returns: What the operation returns.
   /// - Throws: What the operation throws.
-  package func using<Result>(
-    on store: String, mayOpen: (KeyFile) -> Bool, _ operation: () throws -> Result
+  func using<Result>(
+    on store: SealedPlace, _ operation: () throws -> Result
   ) throws -> Result {
     do {
       return try operation()
     } catch {
       if isMade, let place {
-        if mayOpen(KeyFile(place)) {
-          StandardError.say("\(place) was kept: \(store) may need it")
+        if store.mayOpen(with: KeyFile(place)) {
+          StandardError.say("\(place) was kept: \(store.name) may need it")
         } else {
           Files.remove(place)
         }
       }
       throw error
     }
-  }
-
-  /// Runs an operation as ``using(on:mayOpen:_:)`` does, for a sealed store at a path.
-  package func using<Result>(on path: String, _ operation: () throws -> Result) throws -> Result {
-    try using(
-      on: path,
-      mayOpen: { key in
-        do throws(StoreError) {
-          _ = try SealedFileStore.open(at: path, key: key)
-          return true
-        } catch {
-          return error.code != .wrongKey && !SealedFileStore.isAbsent(at: path)
-        }
-      }, operation)
   }
 }

@@ -1,12 +1,12 @@
-package import SessionToolsBase
+import SessionToolsBase
 
 /// The question for a passphrase.
-package struct PassphrasePrompt {
+struct PassphrasePrompt {
   /// The store, as the question names it.
-  package let path: String
-  package let interaction: InteractionOptions
+  let path: String
+  let interaction: InteractionOptions
 
-  package init(path: String, interaction: InteractionOptions) {
+  init(path: String, interaction: InteractionOptions) {
     self.path = path
     self.interaction = interaction
   }
@@ -14,14 +14,14 @@ package struct PassphrasePrompt {
   /// Asks once.
   ///
   /// - Throws: `promptDismissed`, or `keyMissing` if no person can be asked.
-  package func ask() throws -> SecretBytes {
+  func ask() throws -> SecretBytes {
     try ask("Passphrase for \(path): ")
   }
 
   /// Asks twice, so that a typing error does not lock the person out.
   ///
   /// - Throws: As ``ask()``, and a usage failure if the two differ or no person can be asked.
-  package func askForNew() throws -> SecretBytes {
+  func askForNew() throws -> SecretBytes {
     guard interaction.canAsk else {
       throw Failure(
         .usage,
@@ -57,12 +57,12 @@ package struct PassphrasePrompt {
 }
 
 /// Questions on the terminal.
-package enum Question {
+enum Question {
   /// Asks for a line.
   ///
   /// - Throws: `promptDismissed` if the person ends the input, a usage failure if the line is
   ///   longer than a terminal takes, or `io`.
-  package static func ask(_ question: String, about store: String, isHidden: Bool) throws
+  static func ask(_ question: String, about store: String, isHidden: Bool) throws
     -> SecretBytes
   {
     let answer: SecretBytes?
@@ -87,7 +87,7 @@ package enum Question {
   /// Asks for confirmation; any answer but yes means no.
   ///
   /// - Throws: As ``ask(_:about:isHidden:)``.
-  package static func confirm(_ question: String, about store: String) throws -> Bool {
+  static func confirm(_ question: String, about store: String) throws -> Bool {
     let answer = try ask("\(question) [y/N] ", about: store, isHidden: false)
     return ["y", "yes"].contains(String(decoding: answer.copyBytes(), as: UTF8.self).lowercased())
   }

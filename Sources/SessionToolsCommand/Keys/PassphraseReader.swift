@@ -1,22 +1,28 @@
+import Foundation
 import SealedStore
-package import SessionToolsBase
+import SessionToolsBase
 
 /// Passphrases from files and descriptors; one newline at the end is ignored.
-package enum PassphraseReader {
+enum PassphraseReader {
   /// Reads a file that no other user may read, or a descriptor with a path such as `/dev/fd/3`.
   ///
+  /// A file in `$CREDENTIALS_DIRECTORY` may be root's, as systemd makes it.
+  ///
   /// - Throws: As `KeyFile` for files.
-  package static func read(file path: String) throws(StoreError) -> SecretBytes {
+  static func read(file path: String) throws(StoreError) -> SecretBytes {
     if let number = descriptor(in: path) { return try read(descriptor: number) }
+    let credentials = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]
+    let isCredential = credentials.map { !$0.isEmpty && path.hasPrefix("\($0)/") } ?? false
     return try SecretFile.read(
-      path, maximumByteCount: Passphrase.maximumByteCount + 1, rule: .privateFile
+      path, maximumByteCount: Passphrase.maximumByteCount + 1,
+      rule: isCredential ? .credential : .privateFile
     ).withoutNewline
   }
 
   /// Reads a descriptor to its end.
   ///
   /// - Throws: `invalidKey` if it is too long for a passphrase, `io` if it cannot be read.
-  package static func read(descriptor number: Int32) throws(StoreError) -> SecretBytes {
+  static func read(descriptor number: Int32) throws(StoreError) -> SecretBytes {
     let name = "file descriptor \(number)"
     do throws(SystemCallError) {
       let largest = Passphrase.maximumByteCount + 1
@@ -32,7 +38,7 @@ package enum PassphraseReader {
   }
 
   /// Returns the number in `/dev/fd/3`, the form that a shell gives to `<(command)`.
-  package static func descriptor(in path: String) -> Int32? {
+  static func descriptor(in path: String) -> Int32? {
     if path == "/dev/stdin" { return 0 }
     let prefix = "/dev/fd/"
     return path.hasPrefix(prefix) ? Int32(path.dropFirst(prefix.count)) : nil

@@ -1,11 +1,11 @@
-package import SealedStore
-package import SecurityKeys
-package import SessionToolsBase
+import SealedStore
+import SecurityKeys
+import SessionToolsBase
 import Synchronization
 
 /// The security key that is plugged in, for one command: a person touches it once for each slot,
 /// however often the command needs the slot's key.
-package final class PluggedInKey: KeySource, SlotMaker {
+final class PluggedInKey: KeySource, SlotMaker {
   private let key: SecurityKey
   private let question: PINQuestion
   /// The keys that it has made.
@@ -15,7 +15,7 @@ package final class PluggedInKey: KeySource, SlotMaker {
   ///   - prompt: Asks for the PIN.
   ///   - verification: What a new slot needs.
   ///   - label: The label of a new slot.
-  package init(
+  init(
     _ prompt: PassphrasePrompt, verification: SecurityKey.Verification = .required,
     label: String = ""
   ) {
@@ -26,7 +26,7 @@ package final class PluggedInKey: KeySource, SlotMaker {
     }
   }
 
-  package func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
+  func wrappingKey(for slot: KeySlot.Parameters) throws(StoreError) -> WrappingKey? {
     if let key = made.withLock({ $0[slot] }) { return key }
     question.forgetRefusal()
     do throws(StoreError) {
@@ -38,11 +38,11 @@ package final class PluggedInKey: KeySource, SlotMaker {
     }
   }
 
-  package func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
+  func checkCost(of slots: [KeySlot.Parameters]) throws(StoreError) {
     try key.checkCost(of: slots)
   }
 
-  package func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
+  func makeSlot() throws(StoreError) -> (parameters: KeySlot.Parameters, key: WrappingKey) {
     StandardError.say("A new slot takes two touches")
     question.forgetRefusal()
     do throws(StoreError) {
@@ -57,7 +57,7 @@ package final class PluggedInKey: KeySource, SlotMaker {
   /// Returns the slot that the key which is plugged in opens already, if only one is.
   ///
   /// - Throws: As `SecurityKey.connected()`.
-  package static func slot(among slots: [KeySlot]) throws(StoreError) -> KeySlot? {
+  static func slot(among slots: [KeySlot]) throws(StoreError) -> KeySlot? {
     // With several, it is not known which of them is meant; making the slot reports them.
     guard try SecurityKey.connected().count == 1 else { return nil }
     for slot in slots {

@@ -1,5 +1,5 @@
-package import SealedStore
-package import SessionToolsBase
+import SealedStore
+import SessionToolsBase
 
 extension SlotChanging {
   /// Refuses a new key that opens a slot already, because removing one of its two slots would shut
@@ -10,7 +10,7 @@ extension SlotChanging {
   ///   - argument: The store, as the command line named it.
   ///   - changed: The number of the slot that gets the key, if it is not a new one.
   /// - Throws: `alreadyExists`, before anything is written.
-  package func refuse(
+  func refuse(
     _ key: any SlotMaker, argument: String, changing changed: Int? = nil
   ) throws(StoreError) {
     let opened: KeySlot?
@@ -32,7 +32,7 @@ extension SlotChanging {
     let command = changed == nil ? "change" : "remove"
     throw StoreError(
       .alreadyExists, store: name, reason: "this key opens slot \(slot.number) already",
-      remedy: "Give another key, or run \(ToolName.current) slots \(command) "
+      remedy: "Give another key, or run session-tools slots \(command) "
         + "\(argument.shellQuoted) \(slot.number) to \(command) that slot")
   }
 }

@@ -1,8 +1,8 @@
-package import SessionToolsBase
+import SessionToolsBase
 
 extension SecretBytes {
   /// Returns whether one of the bytes is this one.
-  package func contains(_ byte: UInt8) -> Bool {
+  func contains(_ byte: UInt8) -> Bool {
     withBytes { bytes in
       for offset in 0..<bytes.byteCount
       where unsafe bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) == byte {
@@ -22,7 +22,7 @@ extension SecretBytes {
   }
 
   /// The bytes without the newline at their end, if there is one.
-  package var withoutNewline: SecretBytes {
+  var withoutNewline: SecretBytes {
     guard endsWithNewline else { return self }
     let buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
     buffer.copy(self, to: 0)
@@ -30,7 +30,7 @@ extension SecretBytes {
   }
 
   /// Whether the last byte is a newline.
-  package var endsWithNewline: Bool {
+  var endsWithNewline: Bool {
     guard !isEmpty else { return false }
     return withBytes { bytes in
       unsafe bytes.unsafeLoad(fromByteOffset: bytes.byteCount - 1, as: UInt8.self)
@@ -41,5 +41,5 @@ extension SecretBytes {
   /// The text; `nil` if the bytes are not UTF-8.
   ///
   /// It is a copy that is not wiped.
-  package var text: String? { String(validating: copyBytes(), as: UTF8.self) }
+  var text: String? { String(validating: copyBytes(), as: UTF8.self) }
 }

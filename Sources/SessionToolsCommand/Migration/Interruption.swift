@@ -3,11 +3,11 @@ import Glibc
 import Synchronization
 
 /// Ctrl-C, and similar signals, during work that can be stopped cleanly.
-package enum Interruption {
+enum Interruption {
   private static let received = Atomic<Int32>(0)
 
   /// The signal that was received, if any.
-  package static var signal: Int32? {
+  static var signal: Int32? {
     let number = received.load(ordering: .relaxed)
     return number == 0 ? nil : number
   }
@@ -16,7 +16,7 @@ package enum Interruption {
   ///
   /// A second signal ends the process as usual. A signal that was ignored before, as under `nohup`,
   /// stays ignored.
-  package static func during<Result>(_ body: () throws -> Result) rethrows -> Result {
+  static func during<Result>(_ body: () throws -> Result) rethrows -> Result {
     try handling(body) { number in
       Interruption.received.store(number, ordering: .relaxed)
       _ = Glibc.signal(number, SIG_DFL)
@@ -24,7 +24,7 @@ package enum Interruption {
   }
 
   /// Runs a closure as ``during(_:)`` does, and writes a message as soon as there is a signal.
-  package static func during<Result>(
+  static func during<Result>(
     announcing message: String, _ body: () throws -> Result
   ) rethrows -> Result {
     let (end, watch) = (DispatchSemaphore(value: 0), DispatchGroup())
@@ -44,7 +44,7 @@ package enum Interruption {
   /// Runs a closure whose work is short and must be finished, so that no number of signals ends it.
   ///
   /// SIGQUIT still does.
-  package static func duringShortWork<Result>(_ body: () throws -> Result) rethrows -> Result {
+  static func duringShortWork<Result>(_ body: () throws -> Result) rethrows -> Result {
     try handling(body) { Interruption.received.store($0, ordering: .relaxed) }
   }
 

@@ -1,5 +1,5 @@
 import Foundation
-package import SealedStore
+import SealedStore
 import SessionTools
 import SessionToolsBase
 import StoreMigration
@@ -8,8 +8,8 @@ import StoreMigration
 ///
 /// It opens with the key of the target, or else of the source. If neither has a key, as between two
 /// collections of the Secret Service, the journal's key is stored in the Secret Service.
-package struct JournalLocation {
-  package let path: String
+struct JournalLocation {
+  let path: String
   private let key: any KeySource
   private let stores: [any MigratableStore]
   private let timeout: Duration
@@ -17,7 +17,7 @@ package struct JournalLocation {
   /// Whether the path is the default one.
   let isStandard: Bool
 
-  package init(
+  init(
     path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration
   ) throws {
     self.path = try path ?? Self.path(source.location, target.location)
@@ -39,12 +39,12 @@ package struct JournalLocation {
   }
 
   /// Returns the default path for a migration to a sealed store, or from one.
-  package static func path(beside store: String) -> String { "\(store).migration" }
+  static func path(beside store: String) -> String { "\(store).migration" }
 
   /// The default path for a migration between two collections of the Secret Service.
   ///
   /// - Throws: `unavailable` if this user has no home directory.
-  package static var pathOfServices: String {
+  static var pathOfServices: String {
     get throws(StoreError) { "\(try UserDirectory.data.path)/session-tools/migration" }
   }
 
@@ -60,7 +60,7 @@ package struct JournalLocation {
   }
 
   /// - Throws: As `SealedFileStore.open`, and a usage failure for a store that is not a journal.
-  package func open() throws -> SealedFileStore {
+  func open() throws -> SealedFileStore {
     guard try SealedFileStore.exists(at: path) else {
       throw Failure(.unavailable, "\(path): there is no migration journal")
     }
@@ -93,7 +93,7 @@ package struct JournalLocation {
   /// Removes an empty journal; if that fails, the journal stays, and the next migration uses it.
   ///
   /// - Parameter journal: The journal, open.
-  package func remove(_ journal: SealedFileStore) {
+  func remove(_ journal: SealedFileStore) {
     do {
       // No other process can begin a migration in it meanwhile.
       try Migration.withExclusiveAccess(toJournal: journal) {

@@ -1,8 +1,8 @@
-package import StoreMigration
+import StoreMigration
 import Synchronization
 
 /// The progress of a migration: items, bytes, rate, and remaining time.
-package final class MigrationLine: Sendable {
+final class MigrationLine: Sendable {
   private struct Start {
     let phase: Migration.Phase
     let time = ContinuousClock.now
@@ -17,7 +17,7 @@ package final class MigrationLine: Sendable {
   }
 
   /// Runs a step of a migration and shows its progress.
-  package static func during<Result>(_ step: (Migration.Progress?) throws -> Result) throws
+  static func during<Result>(_ step: (Migration.Progress?) throws -> Result) throws
     -> Result
   {
     try ProgressLine.during { line in

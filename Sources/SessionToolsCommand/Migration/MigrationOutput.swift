@@ -1,18 +1,18 @@
 import ArgumentParser
-package import SessionToolsBase
-package import StoreMigration
+import SessionToolsBase
+import StoreMigration
 
 /// The output about a migration, planned or done, for a person or a program.
-package struct MigrationOutput {
+struct MigrationOutput {
   /// What was done, in words.
-  package enum Work {
+  enum Work {
     case migration, export
   }
 
-  package let format: JSONOption
+  let format: JSONOption
   private let work: Work
 
-  package init(format: JSONOption, of work: Work = .migration) {
+  init(format: JSONOption, of work: Work = .migration) {
     self.format = format
     self.work = work
   }
@@ -43,7 +43,7 @@ package struct MigrationOutput {
   }
 
   private static let stopping =
-    "\(ToolName.current): stopping after the present item; once more ends it at once"
+    "session-tools: stopping after the present item; once more ends it at once"
 
   /// Checks that a migration within one store gives the items other names.
   ///
@@ -67,7 +67,7 @@ package struct MigrationOutput {
   }
 
   /// Copies items in one go; Ctrl-C stops it, and it cannot be undone.
-  package static func copy(
+  static func copy(
     from source: MigratedStore, to target: any SecretStore, _ options: MigrationOptions
   ) throws -> MigrationReport {
     var migration = Migration(
@@ -81,7 +81,7 @@ package struct MigrationOutput {
   ///
   /// - Returns: The plan.
   /// - Throws: As planning.
-  package func writePlan(of migration: Migration) throws -> MigrationPlan {
+  func writePlan(of migration: Migration) throws -> MigrationPlan {
     let protections = try migration.protections()
     let plan: MigrationPlan
     if format.json {
@@ -123,7 +123,7 @@ package struct MigrationOutput {
   }
 
   /// - Throws: Exit status 9 when something is missing.
-  package func write(_ report: MigrationReport, canUndo: Bool = false) throws {
+  func write(_ report: MigrationReport, canUndo: Bool = false) throws {
     if format.json {
       var list = try JSONList(
         "items",
@@ -179,7 +179,7 @@ package struct MigrationOutput {
         ? ": \(count - same - replaced) new, \(same) the same, \(replaced) replaced" : "")
   }
 
-  package func write(undone report: Migration.UndoReport) throws {
+  func write(undone report: Migration.UndoReport) throws {
     if format.json {
       var list = try JSONList("left", after: Nothing())
       try report.forEachLeftItem { name, reason throws(StoreError) in

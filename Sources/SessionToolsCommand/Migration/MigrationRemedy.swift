@@ -1,15 +1,15 @@
 import SessionToolsBase
-package import StoreMigration
+import StoreMigration
 
 /// What to type about a migration, in place of the advice that the library has for programs.
-package enum MigrationRemedy {
+enum MigrationRemedy {
   private static let ofOpenMigration =
     "Continue it with --resume, take it back with --undo, or forget it with --close"
   private static let ofUndoneMigration =
     "Finish undoing it with --undo, or forget it with --close"
 
   /// Returns the ways to go on with a migration that was begun.
-  package static func of(_ migration: OpenMigration) -> String {
+  static func of(_ migration: OpenMigration) -> String {
     switch migration.state {
     case .undoing, .undone: ofUndoneMigration
     case .finished where !migration.deletesSource:
@@ -20,7 +20,7 @@ package enum MigrationRemedy {
   }
 
   /// Returns the text of an error: what happened, and what to type.
-  package static func text(of error: MigrationError) -> String {
+  static func text(of error: MigrationError) -> String {
     guard let remedy = remedy(for: error) else { return "\(error)" }
     return "\(error.reason). \(remedy)."
   }
@@ -32,7 +32,7 @@ package enum MigrationRemedy {
       // A key in the keyring is enough only for items that need no more now.
       let isEnough = before.atRest.map { $0 <= .keyring } ?? false
       return "Give --allow-weaker if you intend this, or migrate to a store that was made with "
-        + "\(ToolName.current) init --passphrase"
+        + "session-tools init --passphrase"
         + (isEnough ? " or --key secret-service:NAME" : "")
     case .notRemovable:
       return "Only sealed stores and secret-service: can be emptied. Leave out --delete-source, "

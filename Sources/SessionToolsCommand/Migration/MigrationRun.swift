@@ -1,17 +1,17 @@
 import ArgumentParser
-package import SealedStore
-package import SessionToolsBase
-package import StoreMigration
+import SealedStore
+import SessionToolsBase
+import StoreMigration
 
 /// A migration between two stores, or what is done instead.
-package struct MigrationRun {
-  package let source: MigratedStore
-  package let target: MigratedStore
-  package let options: MigrationOptions
-  package let place: JournalLocation
-  package let output: MigrationOutput
+struct MigrationRun {
+  let source: MigratedStore
+  let target: MigratedStore
+  let options: MigrationOptions
+  let place: JournalLocation
+  let output: MigrationOutput
 
-  package init(
+  init(
     source: MigratedStore, target: MigratedStore, options: MigrationOptions,
     place: JournalLocation, output: MigrationOutput
   ) {
@@ -25,7 +25,7 @@ package struct MigrationRun {
   /// Migrates, or does what a mode says.
   ///
   /// - Throws: As migrating, and exit status 9 when something is missing.
-  package func run(_ mode: MigrationMode?) throws {
+  func run(_ mode: MigrationMode?) throws {
     switch mode {
     case .dryRun: try plan(migration(MemoryStore()))
     case nil: try begin()
@@ -89,16 +89,16 @@ package struct MigrationRun {
 }
 
 /// A store that items are migrated from or to.
-package struct MigratedStore {
-  package let store: any MigratableStore
+struct MigratedStore {
+  let store: any MigratableStore
   /// The location, if it is a store of this library.
-  package var location: StoreLocation?
+  var location: StoreLocation?
   /// The key that opened it, if it is sealed with one.
-  package var key: (any KeySource)?
+  var key: (any KeySource)?
   /// Returns what a source without items has in their place.
-  package var foundInstead: @Sendable () throws(StoreError) -> [Omission]
+  var foundInstead: @Sendable () throws(StoreError) -> [Omission]
 
-  package init(
+  init(
     store: any MigratableStore, location: StoreLocation? = nil, key: (any KeySource)? = nil,
     foundInstead: @escaping @Sendable () throws(StoreError) -> [Omission] = { [] }
   ) {

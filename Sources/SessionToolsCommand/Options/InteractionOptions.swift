@@ -1,17 +1,17 @@
 import ArgumentParser
 
 /// The option that decides whether a person may be asked.
-package struct InteractionOptions: ParsableArguments {
+struct InteractionOptions: ParsableArguments {
   @Flag(name: .long, help: "Never ask; fail instead.")
   var noInput = false
 
   /// Whether questions are allowed and there is a terminal to ask at.
-  package var canAsk: Bool { !noInput && System.hasTerminal }
+  var canAsk: Bool { !noInput && System.hasTerminal }
 
-  package init() {}
+  init() {}
 
   /// The options of a command that never asks.
-  package static var never: InteractionOptions {
+  static var never: InteractionOptions {
     var options = InteractionOptions()
     options.noInput = true
     return options

@@ -4,7 +4,7 @@ import SecurityKeys
 import SessionTools
 
 /// The keys that still open a store after all others are revoked.
-package struct KeepOptions: ParsableArguments {
+struct KeepOptions: ParsableArguments {
   @Option(
     name: .long, help: ArgumentHelp("Keep the slots of a key file.", valueName: "file"),
     completion: .file())
@@ -49,7 +49,7 @@ package struct KeepOptions: ParsableArguments {
   var isEmpty: Bool { arguments.isEmpty && keepRecipient.isEmpty }
 
   /// All keys that were given, apart from the recipients.
-  package var arguments: [KeyArgument] {
+  var arguments: [KeyArgument] {
     keepKeyFile.map(KeyArgument.keyFile) + keepPassphraseFile.map(KeyArgument.passphraseFile)
       + keepPassphraseDescriptor.map(KeyArgument.passphraseDescriptor)
       + (keepPassphrase ? [.passphrasePrompt] : []) + keepCredential.map(KeyArgument.credential)
@@ -57,5 +57,5 @@ package struct KeepOptions: ParsableArguments {
       + (keepSecurityKey ? [.securityKey(.required, label: "")] : [])
   }
 
-  package init() {}
+  init() {}
 }

@@ -1,10 +1,10 @@
-package import ArgumentParser
-package import SealedStore
+import ArgumentParser
+import SealedStore
 import SecurityKeys
-package import SessionTools
+import SessionTools
 
 /// Options that name the key of a store, at most one of which may be given.
-package protocol KeyChoice: ParsableArguments {
+protocol KeyChoice: ParsableArguments {
   /// The owner of the key, for messages; empty if there is only one store.
   static var owner: String { get }
 
@@ -20,10 +20,10 @@ package protocol KeyChoice: ParsableArguments {
 }
 
 extension KeyChoice {
-  package var securityKey: Bool { false }
+  var securityKey: Bool { false }
 
   /// The options that name the key of the only store, as they are typed.
-  package var words: [String] {
+  var words: [String] {
     let named: [(String, String?)] = [
       ("--key-file", keyFile), ("--passphrase-file", passphraseFile),
       ("--passphrase-fd", passphraseDescriptor.map(String.init)), ("--credential", credential),
@@ -35,13 +35,13 @@ extension KeyChoice {
   }
 
   /// Returns a command for a store, with the key that was given.
-  package func command(_ name: String, _ store: String) -> String {
+  func command(_ name: String, _ store: String) -> String {
     let options = words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
     return (["session-tools", name, store.shellQuoted] + options).joined(separator: " ")
   }
 
   /// The key that was given, if any.
-  package var argument: KeyArgument? { arguments.first }
+  var argument: KeyArgument? { arguments.first }
 
   private var arguments: [KeyArgument] {
     [
@@ -54,7 +54,7 @@ extension KeyChoice {
     ].compactMap(\.self)
   }
 
-  package func validate() throws {
+  func validate() throws {
     guard arguments.count <= 1 else {
       throw ValidationError("Give \(Self.owner)one key or passphrase, not several.")
     }

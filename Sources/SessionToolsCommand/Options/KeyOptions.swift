@@ -1,62 +1,62 @@
-package import ArgumentParser
-package import SealedStore
-package import SessionTools
+import ArgumentParser
+import SealedStore
+import SessionTools
 
 /// The key of a store, or of its first key slot.
-package struct KeyOptions: KeyChoice {
-  package static let owner = ""
+struct KeyOptions: KeyChoice {
+  static let owner = ""
 
   @Option(
     name: .long, help: ArgumentHelp("A file of 32 bytes, mode 0600.", valueName: "file"),
     completion: .file())
-  package var keyFile: String?
+  var keyFile: String?
 
   @Option(
     name: .long,
     help: ArgumentHelp(
       "A file with a passphrase, mode 0600; one newline at its end is ignored.",
       valueName: "file"), completion: .file())
-  package var passphraseFile: String?
+  var passphraseFile: String?
 
   @Option(
     name: .customLong("passphrase-fd"),
     help: ArgumentHelp(
       "A file descriptor to read a passphrase from, to its end.", valueName: "number"))
-  package var passphraseDescriptor: Int32?
+  var passphraseDescriptor: Int32?
 
   @Flag(name: .long, help: "Ask for a passphrase on the terminal.")
-  package var passphrase = false
+  var passphrase = false
 
   @Option(
     name: .long,
     help: ArgumentHelp(
       "A systemd credential of 32 bytes ($CREDENTIALS_DIRECTORY).", valueName: "name"))
-  package var credential: String?
+  var credential: String?
 
   @Option(
     name: .customLong("key"),
     help: ArgumentHelp(
       "A key in the Secret Service, the desktop's keyring.", valueName: "secret-service:name"),
     transform: KeyArgument.serviceKey)
-  package var serviceKey: SecretServiceKey?
+  var serviceKey: SecretServiceKey?
 
   @Flag(
     name: .long, help: "The security key (FIDO2) that is plugged in.")
-  package var securityKey = false
+  var securityKey = false
 
   @Option(
     name: .long,
     help: ArgumentHelp(
       "A recipient's secret key, as recipient create makes it.", valueName: "file"),
     completion: .file())
-  package var recipientKey: String?
+  var recipientKey: String?
 
   @Option(
     name: .customLong("expect"),
     help: ArgumentHelp(
       "With --recipient-key: the fingerprint of the store, if it is not known here.",
       valueName: "st-store-…"), transform: KeyArgument.fingerprint)
-  package var expected: StoreFingerprint?
+  var expected: StoreFingerprint?
 
-  package init() {}
+  init() {}
 }

@@ -1,7 +1,7 @@
-package import ArgumentParser
+import ArgumentParser
 
 /// What to migrate and how, and where its journal is.
-package struct MigrateOptions: ParsableArguments {
+struct MigrateOptions: ParsableArguments {
   @OptionGroup(title: "Items") var choices: MigrationChoices
 
   @OptionGroup var mode: MigrationModeOptions
@@ -11,18 +11,18 @@ package struct MigrateOptions: ParsableArguments {
     help: ArgumentHelp(
       "The directory of the migration's journal; by default beside the target in a directory, or "
         + "else the source.", valueName: "directory"), completion: .directory,
-    transform: { try StoreLocation("sealed:\($0)").sealedPath() })
+    transform: { try StoreLocation.directory("sealed:\($0)") })
   var journal: String?
 
-  @OptionGroup package var interaction: InteractionOptions
+  @OptionGroup var interaction: InteractionOptions
   @OptionGroup var format: JSONOption
 
-  package init() {}
+  init() {}
 
   /// Checks that the choices and the mode fit together.
   ///
   /// - Throws: `ValidationError`.
-  package func check() throws { try mode.check(choices) }
+  func check() throws { try mode.check(choices) }
 
   /// Migrates, or does what was asked for instead.
   ///
@@ -31,7 +31,7 @@ package struct MigrateOptions: ParsableArguments {
   ///   - target: The store to migrate to, open.
   ///   - timeout: How long to wait for another process that writes to the journal.
   /// - Throws: As `MigrationRun.run`.
-  package func run(
+  func run(
     from source: MigratedStore, to target: MigratedStore, timeout: Duration
   ) throws {
     try MigrationRun(

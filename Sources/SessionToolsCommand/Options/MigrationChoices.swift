@@ -1,9 +1,9 @@
 public import ArgumentParser
-package import StoreMigration
+import StoreMigration
 
 /// The items to copy, their names in the target, and the policy for conflicts.
-package struct ImportChoices: ParsableArguments {
-  @OptionGroup package var selected: SelectionOptions
+struct ImportChoices: ParsableArguments {
+  @OptionGroup var selected: SelectionOptions
 
   @Option(
     name: .long,
@@ -36,13 +36,13 @@ package struct ImportChoices: ParsableArguments {
       newName: String(argument[argument.index(after: separator)...]))
   }
 
-  package func validate() throws {
+  func validate() throws {
     guard toInstall == nil || !dropInstall else {
       throw ValidationError("Give --to-install or --drop-install, not both.")
     }
   }
 
-  package var options: MigrationOptions {
+  var options: MigrationOptions {
     var options = MigrationOptions()
     options.selection = selected.selection
     options.mapping.renames = renameService
@@ -52,14 +52,14 @@ package struct ImportChoices: ParsableArguments {
     return options
   }
 
-  package init() {}
+  init() {}
 }
 
 extension MigrationOptions.ConflictPolicy: ExpressibleByArgument {}
 
 /// The choices of an import, and those about the source and its protection.
-package struct MigrationChoices: ParsableArguments {
-  @OptionGroup package var copied: ImportChoices
+struct MigrationChoices: ParsableArguments {
+  @OptionGroup var copied: ImportChoices
 
   @Flag(
     name: .long,
@@ -71,7 +71,7 @@ package struct MigrationChoices: ParsableArguments {
   var allowWeaker = false
 
   /// Whether nothing was chosen, as `--undo` and `--close` require.
-  package var isEmpty: Bool { options == MigrationOptions() }
+  var isEmpty: Bool { options == MigrationOptions() }
 
   /// Whether at most `--delete-source` was chosen, which a migration may go on to.
   var isAtMostDeletion: Bool {
@@ -80,12 +80,12 @@ package struct MigrationChoices: ParsableArguments {
     return options == MigrationOptions()
   }
 
-  package var options: MigrationOptions {
+  var options: MigrationOptions {
     var options = copied.options
     options.deletesSource = deleteSource
     options.allowsWeakerProtection = allowWeaker
     return options
   }
 
-  package init() {}
+  init() {}
 }

@@ -1,10 +1,10 @@
-package import ArgumentParser
+import ArgumentParser
 
 /// What to do instead of migrating.
-package enum MigrationMode: EnumerableFlag {
+enum MigrationMode: EnumerableFlag {
   case dryRun, resume, undo, close
 
-  package static func help(for mode: MigrationMode) -> ArgumentHelp? {
+  static func help(for mode: MigrationMode) -> ArgumentHelp? {
     switch mode {
     case .dryRun: "Show what would be done, and do nothing."
     case .resume: "Continue a migration that was interrupted."
@@ -15,18 +15,18 @@ package enum MigrationMode: EnumerableFlag {
 }
 
 /// The options that are given in place of migrating, one at most.
-package struct MigrationModeOptions: ParsableArguments {
+struct MigrationModeOptions: ParsableArguments {
   // Several are parsed, so that the error can say what is wrong with them.
   @Flag(help: "What to do instead of migrating.")
   var modes: [MigrationMode] = []
 
   /// What to do; `nil` to migrate.
-  package var mode: MigrationMode? { modes.first }
+  var mode: MigrationMode? { modes.first }
 
   /// Checks that one mode was given at most, and nothing that a migration has chosen before.
   ///
   /// - Throws: `ValidationError`.
-  package func check(_ choices: MigrationChoices) throws {
+  func check(_ choices: MigrationChoices) throws {
     guard Set(modes).count <= 1 else {
       throw ValidationError("Give one of --dry-run, --resume, --undo and --close, not several.")
     }
@@ -43,5 +43,5 @@ package struct MigrationModeOptions: ParsableArguments {
     }
   }
 
-  package init() {}
+  init() {}
 }

@@ -1,11 +1,11 @@
-package import ArgumentParser
-package import SealedStore
+import ArgumentParser
+import SealedStore
 import SecurityKeys
 import SessionTools
-package import SessionToolsBase
+import SessionToolsBase
 
 /// The key of a new or changed key slot.
-package struct NewKeyOptions: ParsableArguments {
+struct NewKeyOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp("A key file; it is created if it does not exist.", valueName: "file"),
@@ -60,7 +60,7 @@ package struct NewKeyOptions: ParsableArguments {
       "A name for a key file, credential, security key or recipient in slots list, such as its "
         + "owner's; not secret.",
       valueName: "text"))
-  package var label: String?
+  var label: String?
 
   private var arguments: [KeyArgument] {
     [
@@ -76,9 +76,9 @@ package struct NewKeyOptions: ParsableArguments {
   private var keyArgument: KeyArgument { arguments.first ?? .passphrasePrompt }
 
   /// The key that was given; otherwise a passphrase that is asked for, or `nil` for a recipient.
-  package var argument: KeyArgument? { newRecipient == nil ? keyArgument : nil }
+  var argument: KeyArgument? { newRecipient == nil ? keyArgument : nil }
 
-  package func validate() throws {
+  func validate() throws {
     guard arguments.count <= (newRecipient == nil ? 1 : 0) else {
       throw ValidationError("Give one new key or passphrase, not several.")
     }
@@ -99,7 +99,7 @@ package struct NewKeyOptions: ParsableArguments {
   /// Takes or makes the key.
   ///
   /// - Throws: As `NewKey`.
-  package func key(
+  func key(
     cost: Passphrase.Cost, _ prompt: PassphrasePrompt, outside directory: String?
   ) throws -> NewKey {
     if let newRecipient { return NewKey(newRecipient) }
@@ -109,23 +109,23 @@ package struct NewKeyOptions: ParsableArguments {
   /// Returns a maker whose slot gets the label, if one was given.
   ///
   /// - Throws: `invalidName` if the label is too long for a recipient.
-  package func labeled(_ maker: any SlotMaker) throws(StoreError) -> any SlotMaker {
+  func labeled(_ maker: any SlotMaker) throws(StoreError) -> any SlotMaker {
     guard let label, !newSecurityKey else { return maker }
     if let recipient = maker as? Recipient { return try recipient.labeled(label) }
     return LabeledKey(key: maker, label: label)
   }
 
-  package init() {}
+  init() {}
 }
 
 /// A recipient of a new store, beside the store's first key.
-package struct NewRecipientOption: ParsableArguments {
+struct NewRecipientOption: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
       "Also seal the store to a recipient, by the public key that recipient create prints.",
       valueName: "st-recipient-…"), transform: KeyArgument.publicKey)
-  package var newRecipient: Recipient?
+  var newRecipient: Recipient?
 
-  package init() {}
+  init() {}
 }

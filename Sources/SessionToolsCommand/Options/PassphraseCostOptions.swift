@@ -1,8 +1,8 @@
 import ArgumentParser
-package import SealedStore
+import SealedStore
 
 /// The cost of guessing the passphrase of a new slot.
-package struct PassphraseCostOptions: ParsableArguments {
+struct PassphraseCostOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
@@ -19,12 +19,12 @@ package struct PassphraseCostOptions: ParsableArguments {
 
   var isGiven: Bool { passphraseMemory != nil || passphrasePasses != nil }
 
-  package var cost: Passphrase.Cost {
+  var cost: Passphrase.Cost {
     guard isGiven else { return .measured }
     return .fixed(passes: passphrasePasses ?? 3, memoryByteCount: (passphraseMemory ?? 64) << 20)
   }
 
-  package func validate() throws {
+  func validate() throws {
     let limits = Passphrase.Limits()
     guard limits.passes.contains(passphrasePasses ?? limits.passes.lowerBound) else {
       throw ValidationError("--passphrase-passes takes a number from 1 to 10.")
@@ -37,11 +37,11 @@ package struct PassphraseCostOptions: ParsableArguments {
   }
 
   /// Refuses a cost for a key that is not a passphrase, or without a key.
-  package func check(_ argument: KeyArgument?) throws {
+  func check(_ argument: KeyArgument?) throws {
     if isGiven, argument?.isPassphrase != true {
       throw ValidationError("--passphrase-memory and --passphrase-passes are for passphrases.")
     }
   }
 
-  package init() {}
+  init() {}
 }

@@ -1,22 +1,22 @@
-package import ArgumentParser
-package import SealedStore
+import ArgumentParser
+import SealedStore
 import SessionToolsBase
 
 /// Whom a rotation shuts out.
-package struct RevocationOptions: ParsableArguments {
+struct RevocationOptions: ParsableArguments {
   @Flag(name: .long, help: "Shut out every key that is not given.")
-  package var revoke = false
+  var revoke = false
   @Flag(name: .long, help: "With --revoke: shut out the key that opens the store now, too.")
-  package var dropOpeningKey = false
+  var dropOpeningKey = false
   @Flag(name: .long, help: "With --revoke: do not ask.")
   var yes = false
 
   @OptionGroup(title: "Keys to keep, with --revoke; each may be given several times")
-  package var keep: KeepOptions
+  var keep: KeepOptions
 
-  package init() {}
+  init() {}
 
-  package func validate() throws {
+  func validate() throws {
     guard revoke || (keep.isEmpty && !dropOpeningKey && !yes) else {
       throw ValidationError("The --keep options, --drop-opening-key and --yes are for --revoke.")
     }
@@ -32,7 +32,7 @@ package struct RevocationOptions: ParsableArguments {
   ///   - key: The key that opened it.
   ///   - interaction: Whether a person may be asked.
   /// - Throws: As revoking, and a usage failure if a person would have to be asked and cannot be.
-  package func run(
+  func run(
     on store: some SlotChanging, openedWith key: any KeySource, _ interaction: InteractionOptions
   ) throws {
     let prompt = PassphrasePrompt(path: store.name, interaction: interaction)

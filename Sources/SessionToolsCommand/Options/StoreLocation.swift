@@ -1,21 +1,30 @@
 import ArgumentParser
 package import SecretServiceStore
 
-/// The location of a store: a directory, with or without the kind of store before it, or a
-/// collection of the desktop's keyring.
+/// The location of a store: a directory, with or without the kind of store before it, a collection
+/// of the desktop's keyring, or a database.
 package enum StoreLocation: CustomStringConvertible {
   /// A sealed store in a directory.
   case sealed(path: String)
   /// A collection of the Secret Service.
   case secretService(SecretServiceStore.Collection)
+  /// A sealed store in a database, by the database's address.
+  case database(address: String)
 
   /// The kinds of stores, as they are written.
-  package static let kinds = ["sealed:", "secret-service:"]
+  static let kinds = ["sealed:", "secret-service:", "postgresql:"]
 
-  package static let help =
-    "The store: PATH, sealed:PATH, secret-service: or secret-service:COLLECTION."
+  /// What a connection string of libpq in its other form may begin with.
+  private static let keywords = [
+    "host", "hostaddr", "port", "dbname", "user", "password", "service", "sslmode",
+  ]
 
-  /// Reads `PATH`, `sealed:PATH`, `secret-service:` or `secret-service:COLLECTION`.
+  static let help =
+    "The store: PATH, sealed:PATH, secret-service:, secret-service:COLLECTION, or "
+    + "postgresql://USER@HOST/DATABASE."
+
+  /// Reads `PATH`, `sealed:PATH`, `secret-service:`, `secret-service:COLLECTION` or
+  /// `postgresql://…`.
   ///
   /// It never depends on which files exist: the same argument names the same store everywhere. A
   /// path whose start looks like another kind of store is written with `./` or `sealed:` in front.
@@ -26,7 +35,10 @@ package enum StoreLocation: CustomStringConvertible {
   /// Reads a location, where further kinds may be given.
   ///
   /// - Throws: As ``init(_:)``; the error names the given kinds.
-  package init(_ argument: String, kinds: [String]) throws {
+  init(_ argument: String, kinds: [String]) throws {
+    if Self.keywords.contains(where: { argument.hasPrefix("\($0)=") }) {
+      throw ValidationError("Write the address of a database as postgresql://USER@HOST/DATABASE.")
+    }
     guard let kind = Self.kind(of: argument) else {
       self = try Self.sealed(at: argument[...])
       return
@@ -36,10 +48,15 @@ package enum StoreLocation: CustomStringConvertible {
     case "sealed": self = try Self.sealed(at: rest)
     case "secret-service":
       self = .secretService(rest.isEmpty ? .default : .named(String(rest)))
+    case "postgresql", "postgres":
+      guard rest.hasPrefix("//") else {
+        throw ValidationError("Write \(kind)://USER@HOST/DATABASE.")
+      }
+      self = .database(address: argument)
     default:
       throw ValidationError(
         "There is no kind of store '\(kind)'; the kinds are \(kinds.joined(separator: ", ")). For "
-          + "a directory of that name, write ./\(argument) or sealed:\(argument).")
+          + "a directory of that name, write ./ or sealed: before it.")
     }
   }
 
@@ -53,25 +70,50 @@ package enum StoreLocation: CustomStringConvertible {
     return .sealed(path: String(path))
   }
 
+  var isInDatabase: Bool {
+    if case .database = self { true } else { false }
+  }
+
   /// Returns the store's directory.
   ///
+  /// - Parameter advice: What to do instead for a store in a database.
+  /// - Returns: The path.
   /// - Throws: A usage failure for a store without a directory.
-  package func sealedPath() throws -> String {
+  func sealedPath(forDatabase advice: String) throws -> String {
     switch self {
     case .sealed(let path): return path
-    case .secretService:
-      throw Failure(
-        .usage,
-        "this command is for sealed stores; use set, get, list, remove, unlock, doctor, migrate, "
-          + "export or import for the \(self)")
+    case .secretService: throw notSealed
+    case .database:
+      throw Failure(.usage, "this command is for stores in a directory; \(advice)")
     }
   }
 
+  /// Reads the directory of a sealed store.
+  ///
+  /// - Parameter argument: `PATH` or `sealed:PATH`.
+  /// - Returns: The path.
+  /// - Throws: `ValidationError` for a store of another kind.
+  static func directory(_ argument: String) throws -> String {
+    guard case .sealed(let path) = try StoreLocation(argument) else {
+      throw ValidationError("Name a sealed store in a directory.")
+    }
+    return path
+  }
+
+  /// The failure of a command that is for sealed stores.
+  var notSealed: Failure {
+    Failure(
+      .usage,
+      "this command is for sealed stores; use set, get, list, remove, unlock, doctor, migrate, "
+        + "export or import for the \(self)")
+  }
+
   /// The location as an argument names it.
-  package var argument: String {
+  var argument: String {
     switch self {
     case .sealed(let path): path
     case .secretService(let collection): "secret-service:\(collection.name ?? "")"
+    case .database(let address): address
     }
   }
 
@@ -79,7 +121,20 @@ package enum StoreLocation: CustomStringConvertible {
     switch self {
     case .sealed(let path): path
     case .secretService(let collection): collection.description
+    case .database(let address): Self.shown(address)
     }
+  }
+
+  /// Returns a database's address without parameters and what may be a password: the error that
+  /// refuses one is shown, too.
+  private static func shown(_ address: String) -> String {
+    var shown = address.prefix { $0 != "?" }
+    if let start = shown.firstRange(of: "//")?.upperBound, let at = shown.lastIndex(of: "@"),
+      let colon = shown[start..<at].firstIndex(of: ":")
+    {
+      shown.removeSubrange(colon..<at)
+    }
+    return String(shown)
   }
 
   /// Returns the part before the first colon, if it has the form of a URI's scheme (RFC 3986).

@@ -1,9 +1,9 @@
 import ArgumentParser
-package import SessionToolsBase
-package import StoreMigration
+import SessionToolsBase
+import StoreMigration
 
 /// The exit status of the tool, which says what to do next.
-package enum ExitStatus: Int32, CaseIterable {
+enum ExitStatus: Int32, CaseIterable {
   case done = 0
   case failure = 1
   case notFound = 3
@@ -19,7 +19,7 @@ package enum ExitStatus: Int32, CaseIterable {
   case commandNotRunnable = 126
   case commandNotFound = 127
 
-  package var meaning: String {
+  var meaning: String {
     switch self {
     case .done: "done"
     case .failure: "another failure"
@@ -39,7 +39,7 @@ package enum ExitStatus: Int32, CaseIterable {
   }
 
   /// Returns some statuses, one per line, for the help.
-  package static func list(_ statuses: [ExitStatus] = allCases) -> String {
+  static func list(_ statuses: [ExitStatus] = allCases) -> String {
     statuses.map { status in
       let number = String(status.rawValue)
       return "  \(number)\(String(repeating: " ", count: 4 - number.count))\(status.meaning)"
@@ -64,12 +64,12 @@ package enum ExitStatus: Int32, CaseIterable {
   ]
 
   /// Creates the status of a kind of error; `failure` if the kind has no status of its own.
-  package init(_ code: StoreError.Code) {
+  init(_ code: StoreError.Code) {
     self = Self.statuses[code] ?? .failure
   }
 
   /// Creates the status of a migration that did not begin or did not continue.
-  package init(_ error: MigrationError) {
+  init(_ error: MigrationError) {
     self =
       switch error {
       case .conflicts: .alreadyExists
@@ -82,11 +82,11 @@ package enum ExitStatus: Int32, CaseIterable {
 }
 
 /// A failure of the tool itself, with a message for the person.
-package struct Failure: Error {
-  package let status: ExitStatus
-  package let message: String
+struct Failure: Error {
+  let status: ExitStatus
+  let message: String
 
-  package init(_ status: ExitStatus, _ message: String) {
+  init(_ status: ExitStatus, _ message: String) {
     self.status = status
     self.message = message
   }

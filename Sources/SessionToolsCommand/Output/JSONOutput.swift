@@ -1,14 +1,14 @@
 import ArgumentParser
 import Foundation
-package import SessionToolsBase
+import SessionToolsBase
 
 /// `--json`, for the commands that have it.
-package struct JSONOption: ParsableArguments {
+struct JSONOption: ParsableArguments {
   @Flag(name: .long, help: "Write one line of JSON with sorted keys, in the form above.")
-  package var json = false
+  var json = false
 
   /// Writes a value as one line.
-  package func write(_ value: some Encodable) throws {
+  func write(_ value: some Encodable) throws {
     try StandardOutput.write(Self.text(of: value) + "\n")
   }
 
@@ -26,19 +26,19 @@ package struct JSONOption: ParsableArguments {
     }
   }
 
-  package init() {}
+  init() {}
 }
 
 /// An optional value that is written as `null`, so that every object has all its keys.
 @propertyWrapper
-package struct Nullable<Value: Encodable>: Encodable {
-  package var wrappedValue: Value?
+struct Nullable<Value: Encodable>: Encodable {
+  var wrappedValue: Value?
 
-  package init(wrappedValue: Value?) {
+  init(wrappedValue: Value?) {
     self.wrappedValue = wrappedValue
   }
 
-  package func encode(to encoder: any Encoder) throws {
+  func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
   }
@@ -47,13 +47,13 @@ package struct Nullable<Value: Encodable>: Encodable {
 extension Nullable: Sendable where Value: Sendable {}
 
 /// The name of an item as JSON.
-package struct ItemOutput: Encodable {
+struct ItemOutput: Encodable {
   @Nullable private var group: String?
   private let identifier: String
   @Nullable private var install: String?
   private let service: String
 
-  package init(_ name: ItemName) {
+  init(_ name: ItemName) {
     group = name.namespace.accessGroup
     identifier = name.identifier
     install = name.namespace.install?.rawValue

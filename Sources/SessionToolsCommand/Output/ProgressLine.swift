@@ -1,11 +1,11 @@
 import Foundation
-package import SealedStore
+import SealedStore
 import Synchronization
 
 /// The progress of a long operation: a line on standard error that is cleared when it ends.
 ///
 /// It is shown only on a terminal, and only once the operation has taken half a second.
-package final class ProgressLine: Sendable {
+final class ProgressLine: Sendable {
   private static let patience = Duration.milliseconds(500)
   private static let pause = Duration.milliseconds(100)
 
@@ -15,7 +15,7 @@ package final class ProgressLine: Sendable {
   private init() {}
 
   /// Runs an operation and shows its progress after a label such as "verifying".
-  package static func during<Result, Failure: Error>(
+  static func during<Result, Failure: Error>(
     _ label: String, _ operation: (SealedFileStore.Progress?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try during { line throws(Failure) in
@@ -29,7 +29,7 @@ package final class ProgressLine: Sendable {
 
   /// Runs an operation with a line, or with `nil` if standard error is not a terminal, or is one
   /// that cannot clear a line.
-  package static func during<Result, Failure: Error>(
+  static func during<Result, Failure: Error>(
     _ operation: (ProgressLine?) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     guard StandardError.isTerminal, !isDumb else { return try operation(nil) }
@@ -45,7 +45,7 @@ package final class ProgressLine: Sendable {
   /// - Parameter texts: The same text in several lengths, the longest first. The first one that
   ///   fits on the terminal's line is shown, or else what fits of the last one: a longer text would
   ///   go on in the next line, where it is never cleared.
-  package func show(_ texts: @autoclosure () -> [String]) {
+  func show(_ texts: @autoclosure () -> [String]) {
     next.withLock { next in
       guard ContinuousClock.now >= next else { return }
       next = .now + Self.pause

@@ -1,7 +1,7 @@
 /// Sizes and counts for a person.
-package enum Size {
+enum Size {
   /// Returns a number of bytes in the largest binary unit that it fills: "12.5 MiB".
-  package static func text(_ byteCount: Int) -> String {
+  static func text(_ byteCount: Int) -> String {
     var value = Double(byteCount)
     guard value >= 1024 else { return byteCount == 1 ? "1 byte" : "\(byteCount) bytes" }
     var unit = "bytes"
@@ -14,7 +14,7 @@ package enum Size {
   }
 
   /// Returns a number with its noun: "1 item", "2 items".
-  package static func count(_ number: Int, _ noun: String) -> String {
+  static func count(_ number: Int, _ noun: String) -> String {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
   }
 }

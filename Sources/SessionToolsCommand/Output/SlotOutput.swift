@@ -1,12 +1,12 @@
-package import SealedStore
+import SealedStore
 
 extension KeySlot {
   /// A description of what the slot opens with, for a person.
-  package var means: String { parameters?.description ?? "a kind of key from a newer version" }
+  var means: String { parameters?.description ?? "a kind of key from a newer version" }
 }
 
 /// A key slot as JSON.
-package struct SlotOutput: Encodable {
+struct SlotOutput: Encodable {
   private let kind: String
   @Nullable private var label: String?
   @Nullable private var memoryByteCount: Int?
@@ -15,7 +15,7 @@ package struct SlotOutput: Encodable {
   @Nullable private var reference: String?
   @Nullable private var scheme: String?
 
-  package init(_ slot: KeySlot) {
+  init(_ slot: KeySlot) {
     number = slot.number
     switch slot.parameters {
     case .rawKey(let label):
@@ -37,12 +37,12 @@ package struct SlotOutput: Encodable {
 }
 
 /// The slots of a store, with its fingerprint if a key that opens it was found.
-package struct SlotListOutput: Encodable {
+struct SlotListOutput: Encodable {
   @Nullable private var fingerprint: String?
   private let identifier: String
   private let slots: [SlotOutput]
 
-  package init(identifier: String, slots: [KeySlot], fingerprint: StoreFingerprint?) {
+  init(identifier: String, slots: [KeySlot], fingerprint: StoreFingerprint?) {
     self.fingerprint = fingerprint?.text
     self.identifier = identifier
     self.slots = slots.map(SlotOutput.init)
@@ -50,7 +50,7 @@ package struct SlotListOutput: Encodable {
 
   /// Writes slots for a person, or a line for each for a program; only a person gets the
   /// fingerprint.
-  package static func writeTable(
+  static func writeTable(
     of slots: [KeySlot], fingerprint: StoreFingerprint?
   ) throws {
     var table = Table(["SLOT", "OPENS WITH"])

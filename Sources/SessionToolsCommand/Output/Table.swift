@@ -1,17 +1,17 @@
-package import SessionToolsBase
+import SessionToolsBase
 
 /// Rows for a person on a terminal, or for a program.
-package struct Table {
+struct Table {
   /// The least width of a last column that is not put on lines of its own.
   private static let narrowest = 20
 
   /// How many rows are aligned together when there may be any number.
   private static let maximumCount = 1000
 
-  package let columns: [String]
-  package var rows: [[String]] = []
+  let columns: [String]
+  var rows: [[String]] = []
 
-  package init(_ columns: [String]) {
+  init(_ columns: [String]) {
     self.columns = columns
   }
 
@@ -21,7 +21,7 @@ package struct Table {
   /// On a terminal, columns without content are left out, and no line is longer than it is wide.
   ///
   /// In both, controls and backslashes in a field are escaped: `\t`, `\n`, `\\`, `\u{1b}`.
-  package func write() throws(StoreError) {
+  func write() throws(StoreError) {
     guard !rows.isEmpty else { return }
     let rows = rows.map { row in
       row.map { $0.escapingControls(escapingBackslashes: true) }
@@ -51,7 +51,7 @@ package struct Table {
   ///   - rows: The rows, each with as many cells.
   ///   - width: The width of the terminal, if it is known.
   /// - Returns: The lines, the names first.
-  package static func aligned(_ names: [String], _ rows: [[String]], width: Int?) -> [String] {
+  static func aligned(_ names: [String], _ rows: [[String]], width: Int?) -> [String] {
     let used = names.indices.filter { column in rows.contains { !$0[column].isEmpty } }
     let all = ([names] + rows).map { row in used.map { row[$0] } }
     return lines(of: all, width: width ?? .max).flatMap(\.self)
@@ -84,10 +84,10 @@ package struct Table {
 
 extension ItemName {
   /// The names of the columns.
-  package static let columnNames = ["SERVICE", "GROUP", "INSTALL", "IDENTIFIER"]
+  static let columnNames = ["SERVICE", "GROUP", "INSTALL", "IDENTIFIER"]
 
   /// The parts of the name; a missing part is empty.
-  package var columns: [String] {
+  var columns: [String] {
     [
       namespace.service, namespace.accessGroup ?? "", namespace.install?.rawValue ?? "",
       identifier,

@@ -1,14 +1,15 @@
 import Foundation
 import SessionToolsLazyLibraries
-package import SessionToolsBase
+import SessionToolsBase
 
 /// A shared library that is loaded when it is needed, and may not be installed.
-package enum SharedLibrary {
+enum SharedLibrary {
   /// The desktop's message bus, which libsecret brings along.
   case gio
   case secret
   case pam
   case fido2
+  case pq
 
   private var library: session_tools_library {
     switch self {
@@ -16,6 +17,7 @@ package enum SharedLibrary {
     case .secret: session_tools_library_secret
     case .pam: session_tools_library_pam
     case .fido2: session_tools_library_fido2
+    case .pq: session_tools_library_pq
     }
   }
 
@@ -25,15 +27,15 @@ package enum SharedLibrary {
   }
 
   /// How to install the library.
-  package var remedy: String { "sudo apt-get install \(package)" }
+  var remedy: String { "sudo apt-get install \(package)" }
 
   /// Why the library cannot be loaded; `nil` if it is loaded now.
-  package var problem: String? {
+  var problem: String? {
     unsafe session_tools_load_library(library).map { unsafe String(cString: $0) }
   }
 
   /// The version of the library, as its file's name has it; `nil` if it is not loaded.
-  package var version: String? {
+  var version: String? {
     unsafe session_tools_path_of_library(library).flatMap { path in
       let name = URL(filePath: unsafe String(cString: path)).resolvingSymlinksInPath().path
       return name.ranges(of: ".so.").last.map { String(name[$0.upperBound...]) }
@@ -43,7 +45,7 @@ package enum SharedLibrary {
   /// Checks that the library can be used.
   ///
   /// - Throws: `unavailable` if it cannot be loaded, or the tasks that wait for it cannot run.
-  package func check() throws(StoreError) {
+  func check() throws(StoreError) {
     try TaskThreads.check()
     guard let problem else { return }
     throw StoreError(

@@ -1,11 +1,11 @@
 import Glibc
-package import SealedStore
-package import SessionToolsBase
+import SealedStore
+import SessionToolsBase
 import Synchronization
 
 /// Standard output, which takes data and nothing else.
-package enum StandardOutput {
-  package static let isTerminal = System.isTerminal(STDOUT_FILENO)
+enum StandardOutput {
+  static let isTerminal = System.isTerminal(STDOUT_FILENO)
 
   /// The width of the terminal in characters, as it is now; `nil` if it is not known.
   static var columnCount: Int? { System.columnCount(of: STDOUT_FILENO) }
@@ -13,14 +13,14 @@ package enum StandardOutput {
   /// Writes a text as it is.
   ///
   /// - Throws: `io`; if the reader is gone, the process ends instead, like other programs.
-  package static func write(_ text: String) throws(StoreError) {
+  static func write(_ text: String) throws(StoreError) {
     try calling { () throws(SystemCallError) in try System.write(text, to: STDOUT_FILENO) }
   }
 
   /// Writes a value byte for byte.
   ///
   /// - Throws: As ``write(_:)-(String)``.
-  package static func write(_ secret: SecretBytes) throws(StoreError) {
+  static func write(_ secret: SecretBytes) throws(StoreError) {
     try calling { () throws(SystemCallError) in try System.write(secret, to: STDOUT_FILENO) }
   }
 
@@ -39,13 +39,13 @@ package enum StandardOutput {
 }
 
 /// Standard input, from which values are read.
-package enum StandardInput {
-  package static let isTerminal = System.isTerminal(STDIN_FILENO)
+enum StandardInput {
+  static let isTerminal = System.isTerminal(STDIN_FILENO)
 
   /// Reads a value byte for byte.
   ///
   /// - Throws: `valueTooLarge`, or `io` if it cannot be read.
-  package static func readValue(atMost maximumByteCount: Int) throws(StoreError) -> SecretBytes {
+  static func readValue(atMost maximumByteCount: Int) throws(StoreError) -> SecretBytes {
     do throws(SystemCallError) {
       if let value = try System.readAll(STDIN_FILENO, atMost: maximumByteCount) { return value }
     } catch {
@@ -59,8 +59,8 @@ package enum StandardInput {
 }
 
 /// Messages to the person: errors, notices, progress.
-package enum StandardError {
-  package static let isTerminal = System.isTerminal(STDERR_FILENO)
+enum StandardError {
+  static let isTerminal = System.isTerminal(STDERR_FILENO)
 
   /// The width of the terminal in characters, as it is now; `nil` if it is not known.
   static var columnCount: Int? { System.columnCount(of: STDERR_FILENO) }
@@ -70,7 +70,7 @@ package enum StandardError {
   ///
   /// Names and paths in it may contain anything, but they cannot begin a line that looks like one
   /// of the tool's: the lines after the first one are indented.
-  package static func say(_ text: String) {
+  static func say(_ text: String) {
     clearProgress()
     let text = text.escapingControls()
     let lines = isTerminal ? columnCount.map { text.wrapped(to: $0, indentation: 2) } : nil
@@ -78,10 +78,12 @@ package enum StandardError {
   }
 
   /// Writes a message as ``say(_:)`` does, behind the tool's name.
-  package static func complain(_ text: String) { say("\(ToolName.current): \(text)") }
+  ///
+  /// What was typed may have been an address with a password, and errors repeat what was typed.
+  static func complain(_ text: String) { say("session-tools: \(text.withoutPasswords)") }
 
   /// Writes a text of several lines, whose newlines stay; all other controls are escaped.
-  package static func sayLines(_ text: String) {
+  static func sayLines(_ text: String) {
     clearProgress()
     write(text.escapingControls(keepingNewlines: true) + "\n")
   }
@@ -90,7 +92,7 @@ package enum StandardError {
   private static let showsProgress = Atomic(false)
 
   /// Shows progress in the terminal's last line, in place of what it shows now.
-  package static func show(progress text: String) {
+  static func show(progress text: String) {
     showsProgress.store(true, ordering: .relaxed)
     write("\r\(text)\u{1b}[K")
   }
@@ -102,27 +104,26 @@ package enum StandardError {
   }
 
   /// Writes a text as it is.
-  package static func write(_ text: String) {
+  static func write(_ text: String) {
     // There is no way left to report that writing failed.
     try? System.write(text, to: STDERR_FILENO)
   }
 }
 
 /// The notices of a store about what it repaired or found.
-package enum Notices {
+enum Notices {
   /// Writes a notice to standard error.
-  package static let report: @Sendable (StoreNotice) -> Void = { notice in
+  static let report: @Sendable (StoreNotice) -> Void = { notice in
     StandardError.complain("\(notice)")
   }
 }
 
-/// The name of the tool that runs, as its messages have it.
-enum ToolName {
-  private static let name = Mutex("session-tools")
-
-  /// Set once, before anything is written.
-  static var current: String {
-    get { name.withLock { $0 } }
-    set { name.withLock { $0 = newValue } }
+extension String {
+  /// The text without passwords in addresses of databases, whatever form the address has.
+  fileprivate var withoutPasswords: String {
+    guard contains("postgres") || contains("password=") else { return self }
+    let inAddress = /(postgres[a-z0-9+.\-]*:(\/\/)?[^\s:@\/]*):\S*@/.ignoresCase()
+    return replacing(inAddress) { "\($0.1):…@" }
+      .replacing(/password=[^\s&]+/.ignoresCase(), with: "password=…")
   }
 }

@@ -1,21 +1,21 @@
 import CSessionToolsLinux
 import Glibc
 import SessionToolsLazyLibraries
-package import SessionToolsBase
+import SessionToolsBase
 
 /// The tool's system calls, other than those for the files of a store.
 ///
 /// No file outside of this folder makes these calls, except for `signal`, `raise` and `exit`.
-package enum System {
+enum System {
   // MARK: - This process
 
   /// The largest core dump the process would have written when it started; `nil` for no limit.
-  package static let coreDumpLimit = limit(RLIMIT_CORE)
+  static let coreDumpLimit = limit(RLIMIT_CORE)
   /// The most memory the process may keep out of swap; `nil` for no limit.
-  package static let lockedMemoryLimit = limit(__RLIMIT_MEMLOCK)
+  static let lockedMemoryLimit = limit(__RLIMIT_MEMLOCK)
 
   /// Keeps keys out of core dumps and backtraces, and away from debuggers of the same user.
-  package static func forbidCoreDumps() {
+  static func forbidCoreDumps() {
     _ = coreDumpLimit
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     // Lowering a limit always works. The second call is for systems that pipe dumps to a
@@ -35,7 +35,7 @@ package enum System {
   /// A program started with one of them closed gets its number for the next file it opens, and
   /// would write its output there. The tool cannot read from the input opened here or write to the
   /// outputs, so their use fails.
-  package static func occupyStandardDescriptors() {
+  static func occupyStandardDescriptors() {
     for (descriptor, access) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] as [(Int32, Int32)] {
       if fcntl(descriptor, F_GETFD) >= 0 { continue }
       _ = unsafe open("/dev/null", access)
@@ -46,17 +46,19 @@ package enum System {
   /// directory, and all files but the three standard ones.
   ///
   /// Call it before this process opens any.
-  package static func leaveTheStarter() {
+  ///
+  /// - Parameter kept: A descriptor that stays open.
+  static func leaveTheStarter(keeping kept: Int32?) {
     unsafe _ = chdir("/")
     for descriptor in Files.names(in: "/proc/self/fd").compactMap({ Int32($0) })
-    where descriptor > STDERR_FILENO {
+    where descriptor > STDERR_FILENO && descriptor != kept {
       // One of them belonged to the list, and is closed already.
       close(descriptor)
     }
   }
 
   /// Gives up the standard error of the program that started this one.
-  package static func discardErrors() {
+  static func discardErrors() {
     let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     guard null >= 0 else { return }
     dup2(null, STDERR_FILENO)
@@ -65,13 +67,13 @@ package enum System {
 
   /// Makes a write to a closed pipe, or beyond the limit on the size of files, fail with an error
   /// instead of a signal that ends the process during a change.
-  package static func ignoreSignalsOfWriting() {
+  static func ignoreSignalsOfWriting() {
     _ = signalsOfWriting
   }
 
   /// Ignores the signals that this process was started with, for a program that takes its place,
   /// which inherits what is ignored.
-  package static func ignoreSignalsAsAtStart() {
+  static func ignoreSignalsAsAtStart() {
     for (number, wasIgnored) in signalsOfWriting where !wasIgnored { signal(number, SIG_DFL) }
     if ignoresQuit { signal(SIGQUIT, SIG_IGN) }
   }
@@ -106,20 +108,20 @@ package enum System {
   }
 
   /// The arguments of this process, its name included.
-  package static var arguments: [String] {
+  static var arguments: [String] {
     argumentBytes.map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Whether every argument is UTF-8.
-  package static var areArgumentsUTF8: Bool { argumentBytes.allSatisfy(\.isUTF8) }
+  static var areArgumentsUTF8: Bool { argumentBytes.allSatisfy(\.isUTF8) }
 
   /// Whether every argument up to the first `--` is UTF-8.
-  package static var areOwnArgumentsUTF8: Bool {
+  static var areOwnArgumentsUTF8: Bool {
     argumentBytes.prefix { $0 != terminator }.allSatisfy(\.isUTF8)
   }
 
   /// The arguments behind the first `--`, byte for byte.
-  package static var argumentsBehindTerminator: [[UInt8]] {
+  static var argumentsBehindTerminator: [[UInt8]] {
     Array(argumentBytes.drop { $0 != terminator }.dropFirst())
   }
 
@@ -136,7 +138,7 @@ package enum System {
   // MARK: - Bytes
 
   /// Writes all bytes of a text.
-  package static func write(_ text: String, to descriptor: Int32) throws(SystemCallError) {
+  static func write(_ text: String, to descriptor: Int32) throws(SystemCallError) {
     let bytes = ByteBuffer(Array(text.utf8))
     let range = 0..<bytes.byteCount
     try unsafe write(
@@ -144,7 +146,7 @@ package enum System {
   }
 
   /// Writes all bytes of a secret, without copying them.
-  package static func write(_ secret: SecretBytes, to descriptor: Int32) throws(SystemCallError) {
+  static func write(_ secret: SecretBytes, to descriptor: Int32) throws(SystemCallError) {
     try secret.withBytes { bytes throws(SystemCallError) in
       try unsafe bytes.withUnsafeBytes { bytes throws(SystemCallError) in
         try unsafe write(bytes, to: descriptor)
@@ -168,7 +170,7 @@ package enum System {
   }
 
   /// Reads a file, into memory that is wiped; returns `nil` if there is more than the limit.
-  package static func readAll(
+  static func readAll(
     _ path: String, atMost maximumByteCount: Int
   ) throws(SystemCallError) -> SecretBytes? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
@@ -178,7 +180,7 @@ package enum System {
   }
 
   /// Reads to the end, into memory that is wiped; returns `nil` if there is more than the limit.
-  package static func readAll(
+  static func readAll(
     _ descriptor: Int32, atMost maximumByteCount: Int
   ) throws(SystemCallError) -> SecretBytes? {
     var buffer = ByteBuffer(byteCount: 1 << 16, isSecret: true)
@@ -207,7 +209,7 @@ package enum System {
   }
 
   /// Returns whether a descriptor is a terminal.
-  package static func isTerminal(_ descriptor: Int32) -> Bool {
+  static func isTerminal(_ descriptor: Int32) -> Bool {
     isatty(descriptor) == 1
   }
 
@@ -223,7 +225,7 @@ package enum System {
   static let maximumTerminalLine = 4094
 
   /// The outcome of a question.
-  package enum TerminalAnswer {
+  enum TerminalAnswer {
     /// The line without its end.
     case line(SecretBytes)
     /// The person ended the input, or a signal interrupted the operation.
@@ -238,7 +240,7 @@ package enum System {
   /// Echo is restored whatever happens short of SIGKILL: signals wait until it is.
   ///
   /// - Returns: The line without its end; `nil` if the person ended the input instead.
-  package static func askAtTerminal(
+  static func askAtTerminal(
     _ question: String, isHidden: Bool
   ) throws(SystemCallError) -> SecretBytes? {
     guard case .line(let line) = try askAtTerminal(question, isHidden: isHidden, timeout: nil)
@@ -249,7 +251,7 @@ package enum System {
   /// Asks at the terminal, until the timeout or until the thread is woken.
   ///
   /// In both cases, any part of an answer typed by then is discarded.
-  package static func askAtTerminal(
+  static func askAtTerminal(
     _ question: String, isHidden: Bool, timeout: Duration?, wake: Wake? = nil
   ) throws(SystemCallError) -> TerminalAnswer {
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
@@ -265,7 +267,7 @@ package enum System {
   }
 
   /// Whether there is a terminal to ask at.
-  package static var hasTerminal: Bool {
+  static var hasTerminal: Bool {
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { return false }
     close(terminal)
@@ -273,7 +275,7 @@ package enum System {
   }
 
   /// Writes a text to the controlling terminal, wherever standard output and standard error go.
-  package static func writeToTerminal(_ text: String) throws(SystemCallError) {
+  static func writeToTerminal(_ text: String) throws(SystemCallError) {
     let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { throw SystemCallError("open", errno) }
     defer { close(terminal) }
@@ -364,22 +366,22 @@ package enum System {
   }
 
   /// A means to wake a thread that waits for a person.
-  package final class Wake: Sendable {
-    package let descriptor: Int32
+  final class Wake: Sendable {
+    let descriptor: Int32
 
     /// - Throws: An error if the process has no descriptor left.
-    package init() throws(SystemCallError) {
+    init() throws(SystemCallError) {
       descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
       guard descriptor >= 0 else { throw SystemCallError("eventfd", errno) }
     }
 
     /// Wakes the thread that waits, or the next one that does.
-    package func signal() {
+    func signal() {
       _ = eventfd_write(descriptor, 1)
     }
 
     /// Discards earlier signals.
-    package func clear() {
+    func clear() {
       var count: eventfd_t = 0
       unsafe _ = eventfd_read(descriptor, &count)
     }

@@ -6,6 +6,7 @@ enum session_tools_library {
   session_tools_library_pam,
   session_tools_library_curl,
   session_tools_library_fido2,
+  session_tools_library_pq,
 };
 
 /* Loads a library, and returns a null pointer, or the reason why it cannot be loaded, which is

@@ -45,6 +45,10 @@ enum LocationTarget {
       return try require(
         text.utf8.starts(with: "secret-service:".utf8)
           && name.elementsEqual((collection.name ?? "").utf8), "\(text) is parsed as \(location)")
+    case .database(let address):
+      return try require(
+        address == text && text.utf8.starts(with: "postgres".utf8),
+        "\(text) is parsed as \(location)")
     }
     try require(!path.isEmpty, "an empty path")
     try require(path.utf8.count == 1 || path.utf8.last != 0x2F, "\(path) ends with a slash")

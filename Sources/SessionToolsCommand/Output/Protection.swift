@@ -1,0 +1,45 @@
+import SealedStore
+import SessionToolsBase
+
+/// The protection of a store, in one line.
+enum Protection {
+  /// Writes how a sealed store is protected, and where its key is.
+  static func say(of store: some SlotChanging, keyPlace: String?) {
+    say(of: store, store.name, keyPlace: keyPlace)
+  }
+
+  /// Writes how a store of any kind is protected, and where its key is.
+  static func say(of store: any SecretStore, _ name: String, keyPlace: String?) {
+    // A store that does not know reports the reason when it is used.
+    guard let protection = try? store.protection() else { return }
+    let place = keyPlace.map { "; key in \($0)" } ?? ""
+    StandardError.say("\(name): \(protection)\(place)")
+  }
+}
+
+/// What a person should know about a store that a security key opens.
+enum SecurityKeyAdvice {
+  /// Writes that a lost key loses the store, or that another slot is easier to open.
+  static func say(about store: some SlotChanging, _ location: StoreLocation) {
+    // A store that cannot be read reports the reason when it is used.
+    guard let slots = try? store.keySlots(), slots.contains(where: \.isSecurityKey) else {
+      return
+    }
+    if slots.allSatisfy(\.isSecurityKey), slots.count == 1 {
+      StandardError.say(
+        "Nothing else opens the store: who loses the security key loses it. Add a second slot: "
+          + "session-tools recipient create FILE, which is kept offline, and session-tools slots "
+          + "add \(location.argument.shellQuoted) --new-recipient with the line that it prints")
+    }
+    for slot in slots where StoreProtection(sealedFor: [slot]).isEasierThanSecurityKey {
+      StandardError.say(
+        "Slot \(slot.number) (\(slot.means)) opens the store without the security key: the easiest "
+          + "slot decides what protects it")
+    }
+  }
+}
+
+extension StoreProtection {
+  /// Whether someone with the disk needs less than a passphrase or a device.
+  fileprivate var isEasierThanSecurityKey: Bool { atRest.map { $0 < .passphrase } ?? false }
+}
