@@ -132,6 +132,7 @@ package final class ConnectionOpening: Sendable {
     until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseConnection {
     var attempts = address.attempts(for: endpoint, at: found)[...]
+    var refusal: DatabaseFailure?
     while true {
       let keywords = attempts.removeFirst()
       guard let link = LibPQConnection(keywords, password: password) else {
@@ -141,7 +142,11 @@ package final class ConnectionOpening: Sendable {
         return try connect(by: link, to: endpoint, until: deadline)
       } catch {
         let isWithoutTLS = link.wire?.isWithoutTLS ?? false
-        guard !attempts.isEmpty, isWithoutTLS || error.isAboutWay else { throw error }
+        guard !attempts.isEmpty, isWithoutTLS || error.isAboutWay else {
+          // The server answered the first one, and says more than that the other way is closed.
+          throw error.isRefusal ? error : refusal ?? error
+        }
+        if error.isAboutWay { refusal = error }
       }
     }
   }
@@ -214,11 +219,13 @@ package final class ConnectionOpening: Sendable {
     }
   }
 
-  /// Returns the failure that libpq describes; a server's error ends in its code.
+  /// Returns the failure that libpq describes; a server's error ends in its code, behind which
+  /// libpq says which file had a wrong password.
   private func failure(of link: LibPQConnection, _ last: Step) -> DatabaseFailure {
     if link.lacksPassword { return .notSent(.refused(.wrongPassword)) }
     let message = link.message
-    if let code = message.firstMatch(of: /: {2}([0-9A-Z]{5})$/),
+    let code = /: {2}([0-9A-Z]{5})(?:[;\s]+password retrieved from file .*)?$/
+    if let code = message.firstMatch(of: code),
       let state = SQLState(received: code.1)
     {
       return .notSent(.refused(state))
@@ -244,7 +251,12 @@ extension AuthenticationRequests.Refused? {
 }
 
 extension DatabaseFailure {
-  /// Whether the server refuses a client because of how it connects, with TLS or without.
+  /// Whether the server refuses a client.
+  fileprivate var isRefusal: Bool {
+    if case .notSent(.refused) = self { true } else { false }
+  }
+
+  /// Whether the server may refuse a client because of how it connects, with TLS or without.
   fileprivate var isAboutWay: Bool {
     if case .notSent(.refused(let state)) = self { state.code == "28000" } else { false }
   }

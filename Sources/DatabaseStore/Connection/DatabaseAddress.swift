@@ -153,7 +153,8 @@ package struct DatabaseAddress: Sendable {
   }
 
   private static func refuse(_ given: [String: String]) throws(StoreError) {
-    if given["password"] != nil {
+    // Of the user, and of the file with the user's private key.
+    if given["password"] != nil || given["sslpassword"] != nil {
       throw invalid(
         "the address of the database contains a password, which is then also in logs and listings",
         "Pass a closure that returns it"
