@@ -1,8 +1,7 @@
 /* The functions of shared libraries that the tool loads when it first calls one of them:
-   FUNCTION(library, name). If the linker is given --as-needed before the libraries, the tool
-   depends on none of them, and loads only libsodium and those of C and C++ when it starts. SwiftPM
-   puts options of its command line behind the libraries, so README's command passes this one in
-   clang's variable CCC_OVERRIDE_OPTIONS. */
+   FUNCTION(library, name). Where the linker finds empty archives in place of the libraries, as
+   Sources/session-tools/install gives it, the tool depends on none of them, and loads only those of
+   C and C++ when it starts. */
 
 FUNCTION(gio, g_base64_decode_step)
 FUNCTION(gio, g_base64_encode_close)

@@ -61,15 +61,23 @@ enum LocationTarget {
       "\(again)".utf8.elementsEqual(path.utf8), "\(path) becomes \(again) when parsed again")
   }
 
-  /// Returns whether the text begins with an unknown kind of store, or has no path.
+  /// Returns whether the text begins with an unknown kind of store or as libpq's other form of an
+  /// address, or has no path.
   private static func isRefused(_ text: String) -> Bool {
     let utf8 = Array(text.utf8)
+    let keywords = ["host", "hostaddr", "port", "dbname", "user", "password", "service", "sslmode"]
+    if keywords.contains(where: { utf8.starts(with: "\($0)=".utf8) }) { return true }
     guard let colon = utf8.firstIndex(of: 0x3A) else { return utf8.isEmpty }
     let kind = String(decoding: utf8[..<colon], as: UTF8.self)
     let letters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     let others = letters.union("0123456789+-.".utf8)
     let isKind = letters.contains(utf8[0]) && utf8[..<colon].allSatisfy(others.contains)
-    return isKind && kind != "secret-service" && (kind != "sealed" || colon == utf8.count - 1)
+    switch kind {
+    case "secret-service": return false
+    case "postgresql", "postgres": return !utf8[(colon + 1)...].starts(with: "//".utf8)
+    case "sealed": return colon == utf8.count - 1
+    default: return isKind
+    }
   }
 }
 
