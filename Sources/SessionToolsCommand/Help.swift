@@ -84,9 +84,11 @@ enum HelpTopic: String, CaseIterable {
         store = ~/vault
         service = mail
 
-      of which the second one stands for --service of an item. Both are optional. init, repair, \
-      rotate, export, import, migrate, anchor check and credential-server always name the store; \
-      lock without one locks all.
+      of which the second one stands for --service of an item. Both are optional. A store in a \
+      database is then in the schema session_tools, and its password where psql finds it.
+
+      init, repair, rotate, export, import, migrate, anchor check and credential-server always \
+      name the store; lock without one locks all.
       """
     case .exitStatus:
       """

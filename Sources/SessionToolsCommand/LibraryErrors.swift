@@ -10,7 +10,7 @@ extension RootCommand {
         "\(Remedy.typed(error))", ExitStatus(error.code),
         isCancellation: error.code == .cancelled)
     case let error as MigrationError:
-      ErrorOutcome(MigrationRemedy.text(of: error), ExitStatus(error))
+      ErrorOutcome(Remedy.text(of: error), ExitStatus(error))
     case let error as WebLoginError:
       ErrorOutcome(
         Remedy.text(of: error), ExitStatus(error),
@@ -24,6 +24,7 @@ extension RootCommand {
   static func text(of error: any Error) -> String {
     switch error {
     case let error as StoreError: "\(Remedy.typed(error))"
+    case let error as MigrationError: Remedy.text(of: error)
     case let error as WebLoginError: Remedy.text(of: error)
     case let failure as Failure: failure.message
     default: "\(error)"

@@ -39,7 +39,7 @@ import Testing
     bytes[len(bytes.rstrip(b"\\0")) - 20] ^= 1
     journal.write_bytes(bytes)'
     """,
-    "is not there": "rm ~/.local/share/session-tools/keys/*",
+    "there is no key file where": "rm ~/.local/share/session-tools/keys/*",
   ]
 
   @Test func `every command in the article prints what the article shows`() throws {

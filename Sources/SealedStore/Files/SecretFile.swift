@@ -11,7 +11,13 @@ package enum SecretFile {
     fileSystem: any FileSystem = LinuxFileSystem()
   ) throws(StoreError) -> SecretBytes {
     let file = try open(path, .read, for: path, fileSystem)
-    try rule.check(try file.status(), path: path)
+    let status = try file.status()
+    // Most likely the path of something else, which must not be moved away.
+    guard status.kind != .directory else {
+      throw StoreError(
+        .unsafePermissions, store: path, reason: "it is a directory", remedy: "Name a file")
+    }
+    try rule.check(status, path: path)
     let buffer = ByteBuffer(byteCount: maximumByteCount + 1, isSecret: true)
     let byteCount = try file.read(at: 0, into: buffer, 0..<buffer.byteCount)
     guard byteCount <= maximumByteCount else {
@@ -90,7 +96,12 @@ package enum SecretFile {
       return try OpenFile(
         name, in: .workingDirectory, access, path: path, fileSystem: fileSystem)
     } catch {
-      throw error.ofSecret(path)
+      guard access == .create, error.errno == SystemCallError.noSuchFile else {
+        throw error.ofSecret(path)
+      }
+      throw StoreError(
+        .unavailable, store: path, reason: "the directory above it does not exist",
+        remedy: "Make it first, or choose another place", errno: error.errno)
     }
   }
 }

@@ -70,10 +70,9 @@ package struct SlotSearch {
       }
     }
     if let refusal { throw refusal }
-    throw wrongKey(
-      hasKey
-        ? "the key or passphrase does not open the store"
-        : "no slot of the store opens with this kind of key")
+    throw hasKey
+      ? wrongKey("the key or passphrase does not open the store")
+      : wrongKey("no slot of the store opens with this kind of key").with(.otherKindOfKey)
   }
 
   /// Returns the error for keys that do not open the store.

@@ -48,6 +48,8 @@ public struct StoreError: Error, Sendable {
   package enum Detail: Sendable {
     /// There is no store at this place.
     case noStore
+    /// No slot of the store opens with a key of this kind.
+    case otherKindOfKey
     /// The collection of this name, or the default one, is locked.
     case lockedCollection(String?)
     /// The address of a database contains its password.

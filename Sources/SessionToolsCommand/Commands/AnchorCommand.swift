@@ -15,8 +15,8 @@ struct AnchorCommand: ParsableCommand {
       not secret.
 
       Example:
-        session-tools anchor write ~/vault | ssh backup.example.com 'cat > vault.anchor'
-        session-tools anchor check ~/vault "$(ssh backup.example.com cat vault.anchor)"
+        session-tools anchor write ~/vault | ssh backup 'cat > vault.anchor'
+        session-tools anchor check ~/vault "$(ssh backup cat vault.anchor)"
       """,
     subcommands: [Write.self, Check.self], defaultSubcommand: Write.self)
 

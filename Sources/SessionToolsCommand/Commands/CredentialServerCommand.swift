@@ -18,8 +18,8 @@ struct CredentialServerCommand: ParsableCommand {
       starts it again when it is needed.
 
       Example:
-        ExecStart=/usr/bin/session-tools credential-server /var/lib/secrets \
-      --credential secrets-key
+        ExecStart=/usr/bin/session-tools credential-server /var/lib/secrets \\
+          --credential secrets-key
       """)
 
   @OptionGroup var opening: OpeningOptions<StoreArgument>

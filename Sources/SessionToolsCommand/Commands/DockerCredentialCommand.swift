@@ -14,7 +14,7 @@ struct DockerCredentialCommand: ParsableCommand {
       where Docker expects them, with exit status 1.
 
       Example:
-        grep credsStore ~/.docker/config.json           # "credsStore": "session-tools"
+        grep credsStore ~/.docker/config.json   # "credsStore": "session-tools"
         export \(Settings.storeVariable)=~/vault
         docker login registry.example.com
       """)
@@ -28,7 +28,7 @@ struct DockerCredentialCommand: ParsableCommand {
   var action: String
 
   func validate() throws {
-    try KeyArgument.checkDescriptors([access.key.argument], isInputTaken: true)
+    try KeyArgument.checkDescriptors(access.secrets, isInputTaken: true)
   }
 
   func run() throws {

@@ -53,10 +53,10 @@ struct DoctorCommand: ParsableCommand {
     var checks: [Check]
     if let location {
       checks = (location.isInDatabase ? MachineChecks.ofAnyStore : MachineChecks.all())
-      checks += self.checks(of: location)
+      checks += try self.checks(of: location)
     } else {
       checks = MachineChecks.all()
-      let ofDefault = checksOfDefaultStore()
+      let ofDefault = try checksOfDefaultStore()
       // The store's own check of the keyring says more.
       if !ofDefault.contains(where: { $0.name == ServiceChecks.name }) {
         checks += ServiceChecks(.default, isNeeded: false).all()
@@ -66,8 +66,14 @@ struct DoctorCommand: ParsableCommand {
     try DoctorOutput(checks: checks).write(format)
   }
 
-  private func checks(of location: StoreLocation) -> [Check] {
-    switch location {
+  private func checks(of location: StoreLocation) throws -> [Check] {
+    if !location.isInDatabase {
+      try database.connection.checkIsEmpty(for: location)
+      guard instances == nil else {
+        throw Failure(.usage, "--instances is for a store in a database, postgresql://…")
+      }
+    }
+    return switch location {
     case .secretService(let collection): ServiceChecks(collection, isNeeded: true).all()
     case .sealed(let path): StoreChecks(path: path, key: key, interaction: interaction).all()
     case .database(let address): checks(ofDatabase: address)
@@ -84,16 +90,20 @@ struct DoctorCommand: ParsableCommand {
     }
     let key = key.argument ?? KeySearch.keyFileOfEnvironment.map(KeyArgument.keyFile)
     return DatabaseChecks(
-      access: access, key: key, interaction: interaction, instanceCount: instances
+      access: access, key: key, keyWords: self.key.words, interaction: interaction,
+      instanceCount: instances
     ).all()
   }
 
-  private func checksOfDefaultStore() -> [Check] {
+  private func checksOfDefaultStore() throws -> [Check] {
+    let found: (StoreLocation, origin: String)?
     do {
-      guard let (location, origin) = try Settings.defaultStore() else { return [] }
-      return [.ok("default store", "\(location), named in \(origin)")] + checks(of: location)
+      found = try Settings.defaultStore()
     } catch {
       return [.problem("default store", error)]
     }
+    guard let (location, origin) = found else { return [] }
+    return [.ok("default store", "\(location), named in \(origin)")]
+      + (try checks(of: location))
   }
 }

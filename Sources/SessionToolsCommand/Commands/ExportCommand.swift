@@ -58,7 +58,7 @@ struct ExportCommand: ParsableCommand {
       throw ValidationError("--plaintext takes no passphrase.")
     }
     try cost.check(plaintext ? nil : passphrase ?? .passphrasePrompt)
-    try KeyArgument.checkDescriptors([opening.key.argument, passphrase])
+    try KeyArgument.checkDescriptors(opening.access.secrets + [passphrase])
   }
 
   func run() throws {
@@ -70,6 +70,10 @@ struct ExportCommand: ParsableCommand {
     }
     guard Files.exists(archive.parentPath) else {
       throw Failure(.unavailable, "\(archive): the directory above it does not exist")
+    }
+    if archive != "-" || !plaintext, let outer = Files.store(around: archive) {
+      throw Failure(
+        .usage, "\(archive) is inside the store \(outer); choose a place outside of it")
     }
     let source = try openedStore()
     if plaintext {

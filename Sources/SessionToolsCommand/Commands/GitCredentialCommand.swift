@@ -17,8 +17,8 @@ struct GitCredentialCommand: ParsableCommand {
       session-tools named git-credential-session-tools makes "session-tools" the helper's name.
 
       Example:
-        git config --global credential.helper "$(command -v session-tools) git-credential \
-      --store ~/vault"
+        git config --global credential.helper \\
+          '/usr/local/bin/session-tools git-credential --store ~/vault'
       """)
 
   @OptionGroup var store: StoreOption
@@ -30,7 +30,7 @@ struct GitCredentialCommand: ParsableCommand {
   var operation: String
 
   func validate() throws {
-    try KeyArgument.checkDescriptors([access.key.argument], isInputTaken: true)
+    try KeyArgument.checkDescriptors(access.secrets, isInputTaken: true)
   }
 
   func run() throws {

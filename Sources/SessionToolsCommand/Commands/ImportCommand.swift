@@ -34,7 +34,8 @@ struct ImportCommand: ParsableCommand {
 
   func validate() throws {
     try KeyArgument.checkDescriptors(
-      [opening.key.argument, archiveKey.argument], isInputTaken: archive.takesInput)
+      opening.access.secrets + [archiveKey.argument, archiveDatabase.password],
+      isInputTaken: archive.takesInput)
   }
 
   func run() throws {

@@ -65,7 +65,7 @@ struct InitCommand: ParsableCommand {
     if let recipient = recipient.newRecipient { try store.addSlot(recipient) }
     try KnownStores.announce(store)
     Protection.say(of: store, keyPlace: keyPlace)
-    SecurityKeyAdvice.say(about: store, location)
+    SecurityKeyAdvice.say(about: store, place.words)
     if case .database(let access) = place {
       let role = "\(access.options.schema)_application".asIdentifier
       StandardError.say(

@@ -12,8 +12,8 @@ struct ListCommand: ParsableCommand {
     discussion: """
       With a pattern, only of those whose identifier is like it: * is any text, ? any character. \
       A single argument is the store if it is a directory, or begins as a path does (/, ./, ../, \
-      ~/) or as sealed: or secret-service: do. Otherwise it is a pattern if it has * or ?, or if \
-      there is a default store.
+      ~/) or as sealed:, secret-service: or postgresql: do. Otherwise it is a pattern if it has * \
+      or ?, or if there is a default store.
 
       Four columns: service, group, install, identifier; a part that an item does not have is \
       empty. On a terminal they are aligned under their names; otherwise each line is an item, \
@@ -50,7 +50,9 @@ struct ListCommand: ParsableCommand {
       throw ValidationError("Name the store once: with --store, or before the pattern.")
     }
     // Whether a single word without * and ? is a pattern depends on the settings.
-    let isPattern = second != nil || store.named != nil || first.map(Self.hasWildcard) ?? false
+    let isPattern =
+      second != nil || store.named != nil
+      || first.map { Self.hasWildcard($0) && !StoreLocation.isStore($0) } ?? false
     guard first == nil || !isPattern || selected.identifier == nil else {
       throw ValidationError("Give one pattern: with --identifier, or as an argument.")
     }
@@ -69,7 +71,7 @@ struct ListCommand: ParsableCommand {
     let isWild = Self.hasWildcard(word)
     // By its form alone, where that is possible.
     if isWild, !word.utf8.contains(where: { "/:".utf8.contains($0) }) { return .pattern }
-    if Self.isLikeStore(word) || Files.isDirectory(word) { return .store }
+    if StoreLocation.isStore(word) || Files.isDirectory(word) { return .store }
     if isWild { return .pattern }
     // With --identifier there is a pattern already, so that only the store is left to name.
     return try selected.identifier == nil && Settings.defaultStore() != nil ? .exactPattern : .store
@@ -84,11 +86,6 @@ struct ListCommand: ParsableCommand {
 
   private static func hasWildcard(_ word: String) -> Bool {
     word.utf8.contains { "*?".utf8.contains($0) }
-  }
-
-  private static func isLikeStore(_ word: String) -> Bool {
-    [".", ".."].contains(word)
-      || (["/", "./", "../", "~/"] + StoreLocation.kinds).contains(where: word.hasPrefix)
   }
 
   func run() throws {
@@ -128,8 +125,7 @@ struct ListCommand: ParsableCommand {
     do {
       return try names(at: ItemPlaceOptions.location(word))
     } catch let error as StoreError
-      where error.code == .unavailable && !Files.exists(error.store)
-      && Self.hasWildcard(word)
+      where error.isWithoutStoreInDirectory && Self.hasWildcard(word)
     {
       throw Failure(
         .unavailable,
@@ -154,5 +150,12 @@ struct ListCommand: ParsableCommand {
 
   private struct Output: Encodable {
     let items: [ItemOutput]
+  }
+}
+
+extension StoreError {
+  /// Whether there is certainly no store in a directory.
+  fileprivate var isWithoutStoreInDirectory: Bool {
+    if case .noStore? = detail { true } else { false }
   }
 }

@@ -26,7 +26,8 @@ struct LoginCommand: ParsableCommand {
       Example:
         session-tools login --issuer https://login.example.com --client-id mail \\
           --scope offline_access --store ~/vault --service mail
-        curl -H "Authorization: Bearer $(session-tools token --store ~/vault --service mail)" …
+        token=$(session-tools token --store ~/vault --service mail)
+        curl -H @- https://api.example.com <<<"Authorization: Bearer $token"
       """)
 
   @OptionGroup(title: "Server") var server: ServerOptions

@@ -65,7 +65,8 @@ struct MigrateCommand: ParsableCommand {
 
   func validate() throws {
     try KeyArgument.checkDescriptors(
-      [fromKey.argument, toKey.argument], isInputTaken: from.takesInput)
+      [fromKey.argument, fromDatabase.password, toKey.argument, toDatabase.password],
+      isInputTaken: from.takesInput)
     try options.check()
   }
 

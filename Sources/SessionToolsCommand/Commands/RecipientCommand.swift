@@ -14,8 +14,9 @@ struct RecipientCommand: ParsableCommand {
 
       Example:
         session-tools recipient create /media/stick/recovery.key
-        session-tools slots add ~/vault --new-recipient st-recipient-… --label recovery
-        session-tools get ~/vault --recipient-key /media/stick/recovery.key --service mail token
+        session-tools slots add ~/vault --new-recipient st-recipient-…
+        session-tools get ~/vault --service mail token \\
+          --recipient-key /media/stick/recovery.key
       """,
     subcommands: [Create.self, Show.self], defaultSubcommand: Show.self)
 

@@ -10,7 +10,7 @@ struct RemoveCommand: ParsableCommand {
     usage: "session-tools remove [<store>] <identifier> [--service <name>] [<options>]",
     discussion: """
       Asks first if standard input is a terminal. Exit status 3 when there is no such item. A \
-      removed value stays in the journal of a sealed store, sealed, until the journal is \
+      removed value stays in the journal of a store in a directory, sealed, until the journal is \
       compacted: anyone with the store's key can read it until then. Run session-tools compact to \
       compact it at once; by itself that happens from 256 KiB of removed and replaced values on.
 

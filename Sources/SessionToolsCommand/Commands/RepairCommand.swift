@@ -14,8 +14,8 @@ struct RepairCommand: ParsableCommand {
         gone: ITEM            no value of it opens
         older value: ITEM     its newest value, or its removal, does not open
         may be older: ITEM    a record that does not open may have been newer
-        name restored: ITEM   its newest value is kept; the name came from an older record
-        recovered as: ITEM    its newest value is kept; its name does not open anywhere
+        name restored: ITEM   its newest value is kept, its name of an older record
+        recovered as: ITEM    its newest value is kept; its name does not open
 
       Exit status \(ExitStatus.incomplete.rawValue) when there is such a line other than "name \
       restored", or when it is unknown whether anything is missing. The store is always named, \

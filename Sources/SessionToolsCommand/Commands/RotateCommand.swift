@@ -30,7 +30,7 @@ struct RotateCommand: ParsableCommand {
   @OptionGroup var revocation: RevocationOptions
 
   func validate() throws {
-    try KeyArgument.checkDescriptors([opening.key.argument] + revocation.keep.arguments)
+    try KeyArgument.checkDescriptors(opening.access.secrets + revocation.keep.arguments)
   }
 
   func run() throws {

@@ -78,7 +78,7 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     let values = try chosen.map { variable, name in
       (name: variable, value: try value(of: name, in: open))
     }
-    access.key.argument?.closeOnExecution()
+    for secret in access.secrets { secret?.closeOnExecution() }
     // Not what was parsed, in which bytes that are not UTF-8 were replaced.
     let error = System.execute(System.argumentsBehindTerminator, variables: values)
     let name = command[0]
@@ -98,7 +98,7 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
       throw Failure(
         .notFound,
         "\(open.location): no item of \(namespace.service) is like what --all says. List them with "
-          + "session-tools list \("\(open.location)".shellQuoted) --service "
+          + "session-tools list \(words(for: open.location)) --service "
           + namespace.service.shellQuoted)
     }
     // A variable that --env names is set to what it says.
@@ -107,6 +107,13 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
     let unfit = names.filter { ItemVariable(namedAs: $0) == nil }
     guard unfit.isEmpty else { throw Self.cannotName(unfit, in: open) }
     return names.map { ($0.identifier, $0) }
+  }
+
+  /// Returns how a command line names the store.
+  private func words(for location: StoreLocation) -> String {
+    let key = access.key.words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
+    return ([access.database.connection.words(for: location.argument)] + key)
+      .joined(separator: " ")
   }
 
   /// How many options a message shows.

@@ -9,10 +9,10 @@ struct SetCommand: ParsableCommand {
     abstract: "Store a value.",
     usage: "session-tools set [<store>] <identifier> [--service <name>] [<options>]",
     discussion: """
-      The value is read from standard input, byte for byte, up to 16 MiB. On a terminal it is \
-      asked for instead, twice: one line, not shown; and replacing a value is confirmed first. An \
-      empty value is refused without --empty, because it is mostly what a program that failed \
-      has written.
+      The value is read from standard input, byte for byte, up to 16 MiB, or 1 MiB in a database. \
+      On a terminal it is asked for instead, twice: one line, not shown; and replacing a value is \
+      confirmed first. An empty value is refused without --empty, because it is mostly what a \
+      program that failed has written.
 
       Example:
         session-tools set ~/vault --service mail token
@@ -30,7 +30,7 @@ struct SetCommand: ParsableCommand {
   var empty = false
 
   func validate() throws {
-    try KeyArgument.checkDescriptors([access.key.argument], isInputTaken: true)
+    try KeyArgument.checkDescriptors(access.secrets, isInputTaken: true)
     guard !noOverwrite || !force else {
       throw ValidationError("Give --no-overwrite or --force, not both.")
     }

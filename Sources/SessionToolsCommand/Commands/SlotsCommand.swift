@@ -123,20 +123,20 @@ struct SlotsAddCommand: ParsableCommand {
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
 
   func validate() throws {
-    try KeyArgument.checkDescriptors([opening.key.argument, newKey.argument])
+    try KeyArgument.checkDescriptors(opening.access.secrets + [newKey.argument])
     try cost.check(newKey.argument)
   }
 
   func run() throws {
-    let (location, place) = (try opening.store.location(), try opening.place())
+    let place = try opening.place()
     let store = try opening.open(place).open.store
     let key = try newKey.key(cost: cost.cost, opening.prompt(for: place), outside: place.path)
-    if !key.isMade { try store.refuse(key.maker, argument: location.argument) }
+    if !key.isMade { try store.refuse(key.maker, words: opening.words(for: place)) }
     let slot = try key.using(on: place) { try store.addSlot(newKey.labeled(key.maker)) }
     StandardError.say("slot \(slot.number) added")
     try KnownStores.announce(store)
     Protection.say(of: store, keyPlace: key.place)
-    SecurityKeyAdvice.say(about: store, location)
+    SecurityKeyAdvice.say(about: store, opening.words(for: place))
   }
 }
 
@@ -160,21 +160,21 @@ struct SlotsChangeCommand: ParsableCommand {
   @OptionGroup(title: "Passphrase cost") var cost: PassphraseCostOptions
 
   func validate() throws {
-    try KeyArgument.checkDescriptors([opening.key.argument, newKey.argument])
+    try KeyArgument.checkDescriptors(opening.access.secrets + [newKey.argument])
     try cost.check(newKey.argument)
   }
 
   func run() throws {
     let slot = try opening.store.slot()
-    let (location, place) = (try opening.store.location(), try opening.place())
+    let place = try opening.place()
     let store = try opening.open(place).open.store
     let key = try newKey.key(cost: cost.cost, opening.prompt(for: place), outside: place.path)
-    if !key.isMade { try store.refuse(key.maker, argument: location.argument, changing: slot) }
+    if !key.isMade { try store.refuse(key.maker, words: opening.words(for: place), changing: slot) }
     try key.using(on: place) { try store.changeSlot(slot, to: newKey.labeled(key.maker)) }
     StandardError.say("slot \(slot) changed")
     try KnownStores.announce(store)
     Protection.say(of: store, keyPlace: key.place)
-    SecurityKeyAdvice.say(about: store, location)
+    SecurityKeyAdvice.say(about: store, opening.words(for: place))
   }
 }
 

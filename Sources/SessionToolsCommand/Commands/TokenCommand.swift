@@ -14,7 +14,8 @@ struct TokenCommand: ParsableCommand {
       the command for that; 11 when the token cannot be refreshed now.
 
       Example:
-        curl -H "Authorization: Bearer $(session-tools token --store ~/vault --service mail)" …
+        token=$(session-tools token --store ~/vault --service mail)
+        curl -H @- https://api.example.com <<<"Authorization: Bearer $token"
       """)
 
   @OptionGroup var login: LoginOptions

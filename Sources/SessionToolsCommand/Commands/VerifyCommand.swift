@@ -24,8 +24,10 @@ struct VerifyCommand: ParsableCommand {
       damaged ones that a repair brings back. A part is one of \
       \(VerificationReport.Part.allCases.map(\.rawValue).joined(separator: ", ")).
 
-      A person who can write to a database can put back rows as they once were, or delete them, \
-      and nothing in a row shows that. So a store in a database is compared with what the last \
+      Of a store in a database, the names and versions of all rows are checked. Their values are \
+      not read: one that was changed is damage whenever it is read. A person who can write to a \
+      database can put back rows as they once were, or delete them, and nothing in a row shows \
+      that. So a store in a database is compared with what the last \
       verification found, which a sealed store of the auditor's own keeps, the keeper: about 40 \
       bytes an item. Keep it where the database's administrators cannot write. The first one \
       compares nothing. The role NAME_auditor is enough. Writes a line for each finding; exit \
@@ -57,7 +59,7 @@ struct VerifyCommand: ParsableCommand {
   @OptionGroup var format: JSONOption
 
   func validate() throws {
-    try KeyArgument.checkDescriptors([opening.key.argument, keeperKey.argument])
+    try KeyArgument.checkDescriptors(opening.access.secrets + [keeperKey.argument])
     guard keeper != nil || !accept, keeper != nil || keeperKey.argument == nil else {
       throw ValidationError("--accept and the keeper's key are for a --keeper.")
     }
@@ -81,7 +83,8 @@ struct VerifyCommand: ParsableCommand {
     let store = try access.open(opening.key.argument, opening.interaction, optionStart: "--")
       .open.store
     let open = try KeyFinder(
-      path: keeper, argument: keeperKey.argument, interaction: opening.interaction
+      path: keeper, argument: keeperKey.argument, interaction: opening.interaction,
+      optionStart: KeeperSide.optionStart
     ).open(SealedFileStore.Options(lockTimeout: opening.timeout, onNotice: Notices.report)).open
     let report = try ProgressLine.during("auditing") { progress throws(StoreError) in
       try store.audit(with: open.store, accepting: accept, progress: progress)

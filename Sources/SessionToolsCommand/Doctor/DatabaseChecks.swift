@@ -7,11 +7,18 @@ import SessionToolsBase
 struct DatabaseChecks {
   let access: DatabaseAccess
   let key: KeyArgument?
+  /// The options that name the key, as they are typed.
+  let keyWords: [String]
   let interaction: InteractionOptions
   /// The number of processes that will use the store; `nil` if it is not known.
   let instanceCount: Int?
 
   private var inspector: DatabaseInspector { access.inspector }
+  /// How a command line names the store, and its key.
+  private var words: String {
+    ([access.words] + keyWords.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted })
+      .joined(separator: " ")
+  }
 
   func all() -> [Check] {
     [server, connection] + durability + [clock] + pooler + connectionCount + rights + transactions
@@ -211,7 +218,7 @@ struct DatabaseChecks {
     }
     let opensWith = SlotChecks.check(
       header.keySlots,
-      adding: "session-tools slots add \(access.address.shellQuoted)")
+      adding: "session-tools slots add \(words)")
     return [
       .ok("store", "\(access.options.schema), identifier \(header.store.bytes.hexadecimal)"),
       opensWith, epochs(header),
@@ -223,17 +230,20 @@ struct DatabaseChecks {
       ? .ok("data key", "one")
       : .note(
         "data key", "\(header.epochs.count): a rotation is under way, or was interrupted",
-        remedy: "If none is under way: session-tools rotate \(access.address.shellQuoted)")
+        remedy: "If none is under way: session-tools rotate \(words)")
   }
 
   private func keys(_ header: DatabaseHeader) -> [Check] {
     guard let key else { return [] }
     do {
-      let open = try access.open(key, interaction, optionStart: "--").open
+      let (open, source) = try access.open(key, interaction, optionStart: "--")
+      let migration = open.store.identity().flatMap {
+        MigrationCheck.check(ofDatabase: $0, access.address, source)
+      }
       return [
         .ok("key", "\(open.keyName) opens it"),
         .ok("fingerprint", try open.store.fingerprint().text),
-      ]
+      ] + [migration].compactMap(\.self)
     } catch {
       return [.problem("key", error)]
     }

@@ -36,7 +36,7 @@ struct DoctorOutput {
   /// narrow terminal, below its name.
   private func lines(of check: Check, start: Int) -> [String] {
     let head = check.status.rawValue.padded(to: 9) + check.name
-    let finding = check.finding.escapingControls()
+    let finding = check.finding.withoutPasswords.escapingControls()
     let remedy = check.remedy?.escapingControls()
     guard StandardOutput.isTerminal, let width = StandardOutput.columnCount else {
       return [head.padded(to: start) + finding]

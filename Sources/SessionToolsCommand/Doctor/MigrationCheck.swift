@@ -19,6 +19,22 @@ enum MigrationCheck {
     }
   }
 
+  /// Returns a note about the migration between a store in a database and one that is not in a
+  /// directory; `nil` without one.
+  ///
+  /// - Parameters:
+  ///   - identity: The identity of the store.
+  ///   - address: Its address.
+  ///   - key: The key that opened it, which opens the journal as well.
+  /// - Returns: The note.
+  static func check(
+    ofDatabase identity: String, _ address: String, _ key: any KeySource
+  ) -> Check? {
+    check(key, [identity: address]) { () throws(StoreError) in
+      try JournalLocation.path(ofDatabase: identity)
+    }
+  }
+
   /// Returns a note about the migration between two collections of the Secret Service; `nil`
   /// without one.
   static func checkServices(timeout: Duration) -> Check? {

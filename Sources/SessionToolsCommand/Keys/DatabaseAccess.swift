@@ -5,6 +5,8 @@ import SessionToolsBase
 /// A database that could be connected to.
 struct DatabaseAccess {
   let address: String
+  /// How a command line names the store.
+  let words: String
   let options: SealedDatabaseStore.Options
   let inspector: DatabaseInspector
 
@@ -24,24 +26,28 @@ struct DatabaseAccess {
     _ argument: KeyArgument?, _ interaction: InteractionOptions, optionStart start: String
   ) throws -> (open: OpenStore<SealedDatabaseStore>, key: any KeySource) {
     let search = KeySearch(
-      store: name, argument: argument, interaction: interaction
+      store: name, argument: argument, interaction: interaction, optionStart: start
     ) { () throws(StoreError) in
       try inspector.header().keySlots
     }
-    // Says that there is no store before it says that there is no key.
-    let slots = try inspector.header().keySlots
     func open(
       with key: ChosenKey
     ) throws(StoreError) -> (open: OpenStore<SealedDatabaseStore>, key: any KeySource) {
-      let store = try SealedDatabaseStore.open(address, key: key.source, options: options)
-      return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), key.source)
+      let source = try key.source(waitingAtMost: options.operationTimeout)
+      let store = try SealedDatabaseStore.open(address, key: source, options: options)
+      return (OpenStore(store: store, keyName: key.name, keyPlace: key.place), source)
     }
+    // Nothing is asked for a store that is not there.
+    if case .passphrasePrompt? = argument { _ = try inspector.header() }
     if let found = try search.openNamed(open) { return found }
+    let slots = try inspector.header().keySlots
     return try search.openAtTerminal(slots, open) {
       StoreError(
         .keyMissing, store: name, reason: "no key was given",
         remedy: "Give "
-          + KeySearch.remedies(for: slots, start: start).joined(separator: ", or "))
+          + KeySearch.remedies(for: slots, start: start).joined(separator: ", or ")
+          + (slots.contains(where: \.isRawKey)
+            ? ", or name the key file in \(KeySearch.environmentVariable)" : ""))
     }
   }
 

@@ -45,6 +45,8 @@ enum Files {
       if let content = try System.readAll(path, atMost: maximumByteCount) { return content }
     } catch  where error.errno == SystemCallError.noSuchFile {
       throw Failure(.unavailable, "\(path): there is no such file")
+    } catch  where error.errno == EISDIR {
+      throw Failure(.unavailable, "\(path): this is a directory; name a file")
     } catch {
       throw StoreError(error, path: path)
     }

@@ -14,16 +14,12 @@ struct KeyFinder {
   /// The key that the command line names.
   let argument: KeyArgument?
   let interaction: InteractionOptions
-
-  init(path: String, argument: KeyArgument?, interaction: InteractionOptions) {
-    self.path = path
-    self.argument = argument
-    self.interaction = interaction
-  }
+  /// What the names of the options for the key begin with.
+  var optionStart = "--"
 
   private var keys: KeySearch {
     KeySearch(
-      store: path, argument: argument, interaction: interaction
+      store: path, argument: argument, interaction: interaction, optionStart: optionStart
     ) { () throws(StoreError) in
       try SealedFileStore.keySlots(at: path)
     }
@@ -129,16 +125,14 @@ struct KeyFinder {
   }
 
   private func keyMissing(_ slots: [KeySlot], mayUnlock: Bool) -> StoreError {
-    var remedies = KeySearch.remedies(for: slots)
+    var remedies = KeySearch.remedies(for: slots, start: optionStart)
     var reason = "no key was given"
     // Without an identifier, the error that follows says what is wrong with the store.
     if slots.contains(where: \.isRawKey),
       let file = try? KeyFile.standard(forStore: SealedFileStore.identifier(at: path)).path
     {
-      reason += ", and the key file \(file) is not there"
-      remedies.append(
-        "put that file back from a backup"
-          + (slots.count == 1 ? ", since nothing else opens the store" : ""))
+      reason += ", and there is no key file where init puts one, \(file)"
+      remedies.append("put that file back from a backup, if the key was in it")
     }
     if mayUnlock, slots.contains(where: \.isPassphrase) {
       remedies.append("first run session-tools unlock \(path.shellQuoted) on a terminal")
@@ -153,7 +147,7 @@ extension ChosenKey {
   /// Returns the source, which waits for the keyring no longer than for other writers.
   ///
   /// - Throws: `unavailable` if the library for the keyring is not installed.
-  fileprivate func source(waitingAtMost timeout: Duration) throws(StoreError) -> any KeySource {
+  func source(waitingAtMost timeout: Duration) throws(StoreError) -> any KeySource {
     if source is PortalKey {
       try SharedLibrary.gio.check()
       return PortalKey(timeout: timeout)

@@ -7,7 +7,7 @@ import SessionToolsBase
 /// options name, the file that `SESSION_TOOLS_KEY_FILE` names, and on the terminal a security key
 /// that is plugged in, or a passphrase.
 struct KeySearch {
-  private static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
+  static let environmentVariable = "SESSION_TOOLS_KEY_FILE"
   /// How often a person may type a passphrase.
   private static let maximumAttemptCount = 3
 
@@ -16,20 +16,25 @@ struct KeySearch {
   /// The key that the command line names.
   private let argument: KeyArgument?
   let interaction: InteractionOptions
+  /// What the names of the options for the key begin with.
+  private let optionStart: String
   /// Reads the slots of the store.
   private let slots: () throws(StoreError) -> [KeySlot]
 
   init(
-    store: String, argument: KeyArgument?, interaction: InteractionOptions,
+    store: String, argument: KeyArgument?, interaction: InteractionOptions, optionStart: String,
     slots: @escaping () throws(StoreError) -> [KeySlot]
   ) {
     self.store = store
     self.argument = argument
     self.interaction = interaction
+    self.optionStart = optionStart
     self.slots = slots
   }
 
-  var prompt: PassphrasePrompt { PassphrasePrompt(path: store, interaction: interaction) }
+  var prompt: PassphrasePrompt {
+    PassphrasePrompt(path: store, interaction: interaction, optionStart: optionStart)
+  }
 
   /// The key file that the environment names.
   static var keyFileOfEnvironment: String? {
@@ -48,10 +53,15 @@ struct KeySearch {
     if case .passphrasePrompt? = argument { return try openAsking(open) }
     if let argument { return try attempt(open, with: argument.choose(prompt)) }
     guard let path = Self.keyFileOfEnvironment else { return nil }
-    return try attempt(
-      open,
-      with: ChosenKey(
-        KeyFile(path), name: "the key file \(path) (\(Self.environmentVariable))", place: path))
+    let key = ChosenKey(
+      KeyFile(path), name: "the key file \(path) (\(Self.environmentVariable))", place: path)
+    switch outcome(of: open, with: key) {
+    case .success(let found): return found
+    case .failure(let error) where error.code == .wrongKey:
+      // It may be meant for another store of the command.
+      throw error.advising("Name this store's key with \(optionStart)key-file or another option")
+    case .failure(let error): throw error
+    }
   }
 
   /// A key that does not open the store, and why.
@@ -152,9 +162,13 @@ struct KeySearch {
     do throws(StoreError) {
       return try open(key)
     } catch let error where error.code == .wrongKey && error.underlying == nil {
-      // Not of the key itself, such as a token with a PIN, which says more.
+      // Not of the key itself, such as a token with a PIN, which says more. Where no slot is for
+      // it, the key was not even read.
+      let isForNoSlot = if case .otherKindOfKey? = error.detail { true } else { false }
       throw StoreError(
-        .wrongKey, store: store, reason: "\(key.name) does not open it",
+        .wrongKey, store: store,
+        reason: isForNoSlot
+          ? "no slot of it is for \(key.name)" : "\(key.name) does not open it",
         remedy: onlyWayToOpen ?? error.remedy)
     }
   }

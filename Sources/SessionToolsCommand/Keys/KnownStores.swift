@@ -11,8 +11,6 @@ struct KnownStores {
   /// A path has at most 4,096 bytes.
   private static let maximumByteCount = 8192
 
-  init() {}
-
   /// Finds the fingerprint that is known for a store.
   ///
   /// - Parameter store: The path of a store, or the name of a store in a database.

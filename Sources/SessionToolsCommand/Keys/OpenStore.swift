@@ -27,6 +27,14 @@ enum SealedPlace {
     }
   }
 
+  /// How a command line names the store.
+  var words: String {
+    switch self {
+    case .directory(let path): path.shellQuoted
+    case .database(let access): access.words
+    }
+  }
+
   /// The store's directory, if it is in one.
   var path: String? {
     if case .directory(let path) = self { path } else { nil }

@@ -5,11 +5,8 @@ struct PassphrasePrompt {
   /// The store, as the question names it.
   let path: String
   let interaction: InteractionOptions
-
-  init(path: String, interaction: InteractionOptions) {
-    self.path = path
-    self.interaction = interaction
-  }
+  /// What the names of the options for the passphrase begin with.
+  var optionStart = "--"
 
   /// Asks once.
   ///
@@ -50,7 +47,7 @@ struct PassphrasePrompt {
     guard interaction.canAsk else {
       throw StoreError(
         .keyMissing, store: path, reason: "there is no terminal to ask for a passphrase",
-        remedy: "Give it with --passphrase-file or --passphrase-fd")
+        remedy: "Give it with \(optionStart)passphrase-file or \(optionStart)passphrase-fd")
     }
     return try Question.ask(question, about: path, isHidden: true)
   }

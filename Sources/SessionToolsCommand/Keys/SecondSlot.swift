@@ -7,11 +7,11 @@ extension SlotChanging {
   ///
   /// - Parameters:
   ///   - key: The maker of the new slot.
-  ///   - argument: The store, as the command line named it.
+  ///   - words: How a command line names the store.
   ///   - changed: The number of the slot that gets the key, if it is not a new one.
   /// - Throws: `alreadyExists`, before anything is written.
   func refuse(
-    _ key: any SlotMaker, argument: String, changing changed: Int? = nil
+    _ key: any SlotMaker, words: String, changing changed: Int? = nil
   ) throws(StoreError) {
     let opened: KeySlot?
     do throws(StoreError) {
@@ -33,6 +33,6 @@ extension SlotChanging {
     throw StoreError(
       .alreadyExists, store: name, reason: "this key opens slot \(slot.number) already",
       remedy: "Give another key, or run session-tools slots \(command) "
-        + "\(argument.shellQuoted) \(slot.number) to \(command) that slot")
+        + "\(words) \(slot.number) to \(command) that slot")
   }
 }

@@ -7,7 +7,7 @@ struct LoginStore {
   private let namespace: StoreNamespace
   private let name: String
   private let location: StoreLocation
-  private let key: [String]
+  private let options: [String]
   private let exclusionTimeout: Duration?
 
   /// - Parameters:
@@ -15,17 +15,17 @@ struct LoginStore {
   ///   - namespace: The namespace of the program that logs in.
   ///   - name: The login within it.
   ///   - location: The store, for messages.
-  ///   - key: The options that name its key, for messages.
+  ///   - options: The options that say how it is opened, for messages.
   ///   - exclusionTimeout: How long to wait for the refresh of another process.
   init(
     store: any SecretStore, namespace: StoreNamespace, name: String, location: StoreLocation,
-    key: [String], exclusionTimeout: Duration?
+    options: [String], exclusionTimeout: Duration?
   ) {
     self.store = store
     self.namespace = namespace
     self.name = name
     self.location = location
-    self.key = key
+    self.options = options
     self.exclusionTimeout = exclusionTimeout
   }
 
@@ -84,7 +84,7 @@ struct LoginStore {
     var options = login?.options ?? ["--issuer", "URL", "--client-id", "ID"]
     options += ["--store", location.argument, "--service", namespace.service]
     if name != LoginOptions.standardName { options += ["--name", name] }
-    options += key
+    options += self.options
     let words = options.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
     return "session-tools login \(words.joined(separator: " "))"
   }

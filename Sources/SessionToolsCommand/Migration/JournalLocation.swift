@@ -17,29 +17,43 @@ struct JournalLocation {
   /// Whether the path is the default one.
   let isStandard: Bool
 
+  /// The option that names it behind others, if it must be named.
+  var words: String { isStandard ? "" : " --journal \(path.shellQuoted)" }
+
   init(
     path: String?, source: MigratedStore, target: MigratedStore, timeout: Duration
   ) throws {
-    self.path = try path ?? Self.path(source.location, target.location)
+    self.path = try path ?? Self.path(source, target)
     isStandard = path == nil
     self.timeout = timeout
     stores = [source.store, target.store]
     key = target.key ?? source.key ?? SecretServiceKey("migration", makeIfAbsent: true)
   }
 
-  /// Returns the default path: beside a sealed target, else beside a sealed source, else in the
-  /// user's data directory.
+  /// Returns the default path: beside a target in a directory, else beside a source in one, else in
+  /// the user's data directory.
   private static func path(
-    _ source: StoreLocation?, _ target: StoreLocation?
+    _ source: MigratedStore, _ target: MigratedStore
   ) throws(StoreError) -> String {
-    for case .sealed(let path) in [target, source].compactMap(\.self) {
+    for case .sealed(let path)? in [target.location, source.location] {
       return Self.path(beside: path)
+    }
+    for store in [target, source] where store.location?.isInDatabase == true {
+      if let identity = try store.store.identity() { return try path(ofDatabase: identity) }
     }
     return try pathOfServices
   }
 
   /// Returns the default path for a migration to a sealed store, or from one.
   static func path(beside store: String) -> String { "\(store).migration" }
+
+  /// Returns the default path for a migration to a store in a database, or from one, and no
+  /// directory: for each a path of its own, since it opens with that store's key.
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
+  static func path(ofDatabase identity: String) throws(StoreError) -> String {
+    try "\(pathOfServices)-\(identity.split(separator: " ").last ?? "")"
+  }
 
   /// The default path for a migration between two collections of the Secret Service.
   ///

@@ -122,8 +122,11 @@ struct MigrationOutput {
     return plan
   }
 
+  /// - Parameters:
+  ///   - report: What was done.
+  ///   - undo: The options behind `--undo` that undo it, if it can be undone.
   /// - Throws: Exit status 9 when something is missing.
-  func write(_ report: MigrationReport, canUndo: Bool = false) throws {
+  func write(_ report: MigrationReport, undo: String? = nil) throws {
     if format.json {
       var list = try JSONList(
         "items",
@@ -162,8 +165,8 @@ struct MigrationOutput {
     if let damage = report.damage {
       StandardError.complain("the source is damaged: \(damage)")
     }
-    if canUndo {
-      StandardError.complain("undo it with --undo, or forget it with --close")
+    if let undo {
+      StandardError.complain("undo it with --undo\(undo), or forget it with --close\(undo)")
     }
     guard report.isComplete else { throw ExitCode(ExitStatus.incomplete.rawValue) }
   }

@@ -35,8 +35,8 @@ enum MigrationRemedy {
         + "session-tools init --passphrase"
         + (isEnough ? " or --key secret-service:NAME" : "")
     case .notRemovable:
-      return "Only sealed stores and secret-service: can be emptied. Leave out --delete-source, "
-        + "and remove the items with the program that made them"
+      return "Only stores in directories and databases, and secret-service:, can be emptied. Leave "
+        + "out --delete-source, and remove the items with the program that made them"
     case .notClosed: return ofOpenMigration
     case .undone: return ofUndoneMigration
     case .other: return "Give --from and --to as when it was begun"

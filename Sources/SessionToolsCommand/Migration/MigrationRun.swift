@@ -11,17 +11,6 @@ struct MigrationRun {
   let place: JournalLocation
   let output: MigrationOutput
 
-  init(
-    source: MigratedStore, target: MigratedStore, options: MigrationOptions,
-    place: JournalLocation, output: MigrationOutput
-  ) {
-    self.source = source
-    self.target = target
-    self.options = options
-    self.place = place
-    self.output = output
-  }
-
   /// Migrates, or does what a mode says.
   ///
   /// - Throws: As migrating, and exit status 9 when something is missing.
@@ -32,7 +21,7 @@ struct MigrationRun {
     case .resume:
       try output.write(
         MigrationOutput.interruptibly(migration(place.open())) { try $0.resume(progress: $1) },
-        canUndo: true)
+        undo: place.words)
     case .undo:
       try output.write(
         undone: MigrationOutput.interruptibly(migration(place.open())) {
@@ -74,7 +63,7 @@ struct MigrationRun {
       let report = try MigrationOutput.interruptibly(migration) { try $0.run(progress: $1) }
       let isForNothing = report.hasNoItems && !report.isComplete
       do {
-        try output.write(report, canUndo: !isForNothing)
+        try output.write(report, undo: isForNothing ? nil : place.words)
       } catch {
         // With a wrong source or selection there is nothing to undo, and the next one may begin.
         if isForNothing { try migration.close() }

@@ -8,6 +8,8 @@ struct AccessOptions: ParsableArguments {
   @OptionGroup var waiting: TimeoutOptions
 
   var timeout: Duration { waiting.timeout }
+  /// The key and the database's password that were given.
+  var secrets: [KeyArgument?] { [key.argument, database.password] }
 
   /// Opens a store of any kind for its items.
   ///

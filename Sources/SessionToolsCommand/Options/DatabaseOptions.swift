@@ -30,6 +30,9 @@ struct DatabaseOptions<Side: StoreSide>: ParsableArguments {
       + (allowPlaintext ? ["\(Side.optionStart)allow-plaintext"] : [])
   }
 
+  /// Where the password is read from, if that was given.
+  var password: KeyArgument? { passwordFile.map(KeyArgument.passphraseFile) }
+
   var connection: DatabaseConnection {
     DatabaseConnection(
       schema: schema, passwordFile: passwordFile, allowsPlaintext: allowPlaintext, words: words)
@@ -43,6 +46,12 @@ struct DatabaseConnection {
   var allowsPlaintext = false
   /// The options that were given, as they are typed.
   var words: [String] = []
+
+  /// Returns how a command line names a store in a database: its address, and these choices.
+  func words(for address: String) -> String {
+    ([address.shellQuoted] + words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted })
+      .joined(separator: " ")
+  }
 
   /// Checks that nothing was chosen for a store that is not in a database.
   ///
@@ -71,21 +80,31 @@ struct DatabaseConnection {
       allowsPlaintext: allowsPlaintext, preparesStatements: false,
       operationTimeout: max(timeout, .milliseconds(100)))
     if let schema { options.schema = schema }
+    // doctor says what else there is, which is the same at each command.
+    options.onNotice = { notice in
+      if case .keyMemoryNotLocked = notice { StandardError.complain("\(notice)") }
+    }
     if let passwordFile {
       let password = try Self.password(in: passwordFile)
       options.password = { () throws(StoreError) in password }
     }
     do throws(StoreError) {
-      return DatabaseAccess(
-        address: address, options: options, inspector: try DatabaseInspector(address, options))
+      return try access(to: address, options)
     } catch {
       guard passwordFile == nil, interaction.canAsk, error.isAboutPassword else { throw error }
       let password = try Question.ask(
         "Password of the database's user: ", about: error.store, isHidden: true)
       options.password = { () throws(StoreError) in password }
-      return DatabaseAccess(
-        address: address, options: options, inspector: try DatabaseInspector(address, options))
+      return try access(to: address, options)
     }
+  }
+
+  private func access(
+    to address: String, _ options: SealedDatabaseStore.Options
+  ) throws(StoreError) -> DatabaseAccess {
+    DatabaseAccess(
+      address: address, words: words(for: address), options: options,
+      inspector: try DatabaseInspector(address, options))
   }
 
   private static func password(in file: String) throws(StoreError) -> SecretBytes {

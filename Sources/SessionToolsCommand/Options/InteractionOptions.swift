@@ -8,8 +8,6 @@ struct InteractionOptions: ParsableArguments {
   /// Whether questions are allowed and there is a terminal to ask at.
   var canAsk: Bool { !noInput && System.hasTerminal }
 
-  init() {}
-
   /// The options of a command that never asks.
   static var never: InteractionOptions {
     var options = InteractionOptions()

@@ -56,6 +56,4 @@ struct KeepOptions: ParsableArguments {
       + keepServiceKey.map(KeyArgument.secretService)
       + (keepSecurityKey ? [.securityKey(.required, label: "")] : [])
   }
-
-  init() {}
 }

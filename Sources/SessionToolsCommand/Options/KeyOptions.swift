@@ -55,8 +55,6 @@ struct KeyOptions: KeyChoice {
     name: .customLong("expect"),
     help: ArgumentHelp(
       "With --recipient-key: the fingerprint of the store, if it is not known here.",
-      valueName: "st-store-…"), transform: KeyArgument.fingerprint)
+      valueName: "fingerprint"), transform: KeyArgument.fingerprint)
   var expected: StoreFingerprint?
-
-  init() {}
 }

@@ -27,8 +27,8 @@ struct LoginOptions: ParsableArguments {
     _ = try ItemName(name, in: namespace)
     return LoginStore(
       store: try access.openItems(at: location).store, namespace: namespace, name: name,
-      location: location,
-      key: access.key.words, exclusionTimeout: access.waiting.chosen)
+      location: location, options: access.key.words + access.database.connection.words,
+      exclusionTimeout: access.waiting.chosen)
   }
 }
 

@@ -17,8 +17,6 @@ struct MigrateOptions: ParsableArguments {
   @OptionGroup var interaction: InteractionOptions
   @OptionGroup var format: JSONOption
 
-  init() {}
-
   /// Checks that the choices and the mode fit together.
   ///
   /// - Throws: `ValidationError`.

@@ -51,8 +51,6 @@ struct ImportChoices: ParsableArguments {
     options.conflicts = onConflict
     return options
   }
-
-  init() {}
 }
 
 extension MigrationOptions.ConflictPolicy: ExpressibleByArgument {}
@@ -64,8 +62,8 @@ struct MigrationChoices: ParsableArguments {
   @Flag(
     name: .long,
     help: ArgumentHelp(
-      "Remove the items from the source after all of them are verified. Only sealed stores and "
-        + "secret-service: can be emptied; other sources are never changed."))
+      "Remove from the source each item whose copy is verified. Only stores in directories and "
+        + "databases, and secret-service:, can be emptied; other sources are never changed."))
   var deleteSource = false
   @Flag(name: .long, help: "Allow the items to be less protected than now.")
   var allowWeaker = false
@@ -86,6 +84,4 @@ struct MigrationChoices: ParsableArguments {
     options.allowsWeakerProtection = allowWeaker
     return options
   }
-
-  init() {}
 }

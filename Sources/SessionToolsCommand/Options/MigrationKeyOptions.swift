@@ -85,8 +85,6 @@ struct MigrationKeyOptions<Side: StoreSide>: KeyChoice {
     name: .customLong("\(Side.prefix)-expect"),
     help: ArgumentHelp(
       "With --\(Side.prefix)-recipient-key: the \(Side.name)'s fingerprint, if it is not known.",
-      valueName: "st-store-…"), transform: KeyArgument.fingerprint)
+      valueName: "fingerprint"), transform: KeyArgument.fingerprint)
   var expected: StoreFingerprint?
-
-  init() {}
 }

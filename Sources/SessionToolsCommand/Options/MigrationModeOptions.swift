@@ -42,6 +42,4 @@ struct MigrationModeOptions: ParsableArguments {
           + "except --delete-source with --resume.")
     }
   }
-
-  init() {}
 }

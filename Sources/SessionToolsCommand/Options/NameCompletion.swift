@@ -133,11 +133,6 @@ private struct CompletedLine {
     // Completion stays silent about what is wrong.
     if let named = options["--store"] { return try? Settings.expandingHome(in: named) }
     let first = words.first.flatMap { try? Settings.expandingHome(in: $0) }
-    return first.flatMap { first in
-      let isStore =
-        ["sealed:", "secret-service:", "postgresql:", "postgres:"].contains(where: first.hasPrefix)
-        || Files.isDirectory(first)
-      return isStore ? first : nil
-    }
+    return first.flatMap { StoreLocation.isStore($0) || Files.isDirectory($0) ? $0 : nil }
   }
 }

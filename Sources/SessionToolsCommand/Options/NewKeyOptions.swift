@@ -114,8 +114,6 @@ struct NewKeyOptions: ParsableArguments {
     if let recipient = maker as? Recipient { return try recipient.labeled(label) }
     return LabeledKey(key: maker, label: label)
   }
-
-  init() {}
 }
 
 /// A recipient of a new store, beside the store's first key.
@@ -126,6 +124,4 @@ struct NewRecipientOption: ParsableArguments {
       "Also seal the store to a recipient, by the public key that recipient create prints.",
       valueName: "st-recipient-…"), transform: KeyArgument.publicKey)
   var newRecipient: Recipient?
-
-  init() {}
 }

@@ -29,6 +29,12 @@ struct OpeningOptions<Store: StoreChoice>: ParsableArguments {
     PassphrasePrompt(path: place.name, interaction: interaction)
   }
 
+  /// Returns how a command line names the store, and its key.
+  func words(for place: SealedPlace) -> String {
+    ([place.words] + key.words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted })
+      .joined(separator: " ")
+  }
+
   /// Returns the sealed store, not open yet.
   ///
   /// - Throws: As `StoreOpener`.
@@ -126,7 +132,9 @@ struct StoreOpener {
     at path: String
   ) throws -> (open: OpenStore<SealedFileStore>, key: any KeySource) {
     try database.checkIsEmpty(for: location)
-    return try KeyFinder(path: path, argument: key, interaction: interaction).open(
+    return try KeyFinder(
+      path: path, argument: key, interaction: interaction, optionStart: optionStart
+    ).open(
       SealedFileStore.Options(lockTimeout: timeout, onNotice: Notices.report))
   }
 }

@@ -42,6 +42,4 @@ struct PassphraseCostOptions: ParsableArguments {
       throw ValidationError("--passphrase-memory and --passphrase-passes are for passphrases.")
     }
   }
-
-  init() {}
 }

@@ -14,8 +14,6 @@ struct RevocationOptions: ParsableArguments {
   @OptionGroup(title: "Keys to keep, with --revoke; each may be given several times")
   var keep: KeepOptions
 
-  init() {}
-
   func validate() throws {
     guard revoke || (keep.isEmpty && !dropOpeningKey && !yes) else {
       throw ValidationError("The --keep options, --drop-opening-key and --yes are for --revoke.")

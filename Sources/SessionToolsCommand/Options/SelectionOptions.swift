@@ -17,8 +17,6 @@ struct NamespaceOptions: ParsableArguments {
     selection.install = install
     return selection
   }
-
-  init() {}
 }
 
 /// The items of a store that are selected; all by default.
@@ -35,6 +33,4 @@ struct SelectionOptions: ParsableArguments {
     selection.identifierPattern = identifier
     return selection
   }
-
-  init() {}
 }

@@ -14,6 +14,12 @@ package enum StoreLocation: CustomStringConvertible {
   /// The kinds of stores, as they are written.
   static let kinds = ["sealed:", "secret-service:", "postgresql:"]
 
+  /// Returns whether a word is certainly a store by its form, whatever files there are.
+  static func isStore(_ word: String) -> Bool {
+    [".", ".."].contains(word)
+      || (["/", "./", "../", "~/", "postgres:"] + kinds).contains(where: word.hasPrefix)
+  }
+
   /// What a connection string of libpq in its other form may begin with.
   private static let keywords = [
     "host", "hostaddr", "port", "dbname", "user", "password", "service", "sslmode",
@@ -128,13 +134,14 @@ package enum StoreLocation: CustomStringConvertible {
   /// Returns a database's address without parameters and what may be a password: the error that
   /// refuses one is shown, too.
   private static func shown(_ address: String) -> String {
-    var shown = address.prefix { $0 != "?" }
+    var shown = address
+    // First of all: a ? may be part of the password.
     if let start = shown.firstRange(of: "//")?.upperBound, let at = shown.lastIndex(of: "@"),
-      let colon = shown[start..<at].firstIndex(of: ":")
+      start < at, let colon = shown[start..<at].firstIndex(of: ":")
     {
       shown.removeSubrange(colon..<at)
     }
-    return String(shown)
+    return String(shown.prefix { $0 != "?" })
   }
 
   /// Returns the part before the first colon, if it has the form of a URI's scheme (RFC 3986).

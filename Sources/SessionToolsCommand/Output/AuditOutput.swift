@@ -40,7 +40,7 @@ struct AuditOutput {
     }
     let found =
       findings.isEmpty
-      ? "nothing is older, missing or damaged" : Size.count(findings.count, "finding")
+      ? "no row is older or missing, and all names open" : Size.count(findings.count, "finding")
     return "\(items), \(found) since the audit of \(last.formatted(.iso8601))"
   }
 

@@ -25,8 +25,6 @@ struct JSONOption: ParsableArguments {
         .unencodable, store: "standard output", reason: "\(error)", underlying: error)
     }
   }
-
-  init() {}
 }
 
 /// An optional value that is written as `null`, so that every object has all its keys.

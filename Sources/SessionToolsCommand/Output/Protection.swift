@@ -20,7 +20,11 @@ enum Protection {
 /// What a person should know about a store that a security key opens.
 enum SecurityKeyAdvice {
   /// Writes that a lost key loses the store, or that another slot is easier to open.
-  static func say(about store: some SlotChanging, _ location: StoreLocation) {
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - words: How a command line names it.
+  static func say(about store: some SlotChanging, _ words: String) {
     // A store that cannot be read reports the reason when it is used.
     guard let slots = try? store.keySlots(), slots.contains(where: \.isSecurityKey) else {
       return
@@ -29,7 +33,7 @@ enum SecurityKeyAdvice {
       StandardError.say(
         "Nothing else opens the store: who loses the security key loses it. Add a second slot: "
           + "session-tools recipient create FILE, which is kept offline, and session-tools slots "
-          + "add \(location.argument.shellQuoted) --new-recipient with the line that it prints")
+          + "add \(words) --new-recipient with the line that it prints")
     }
     for slot in slots where StoreProtection(sealedFor: [slot]).isEasierThanSecurityKey {
       StandardError.say(

@@ -77,7 +77,7 @@ enum Remedy {
     case .lockedCollection(let name):
       return "Run session-tools unlock secret-service:\(name?.shellQuoted ?? "") where the desktop "
         + "can ask for the password"
-    case nil: return nil
+    case .otherKindOfKey, nil: return nil
     }
   }
 

@@ -119,11 +119,11 @@ enum Notices {
 }
 
 extension String {
-  /// The text without passwords in addresses of databases, whatever form the address has.
-  fileprivate var withoutPasswords: String {
-    guard contains("postgres") || contains("password=") else { return self }
-    let inAddress = /(postgres[a-z0-9+.\-]*:(\/\/)?[^\s:@\/]*):\S*@/.ignoresCase()
+  /// The text without passwords in addresses, whatever form the address has.
+  var withoutPasswords: String {
+    guard contains("@") || lowercased().contains("password") else { return self }
+    let inAddress = /([a-z][a-z0-9+.\-]*:\/*[^\s:@\/]*):\S*@/.ignoresCase()
     return replacing(inAddress) { "\($0.1):…@" }
-      .replacing(/password=[^\s&]+/.ignoresCase(), with: "password=…")
+      .replacing(/password\s*=\s*('[^']*'?|[^\s&]+)/.ignoresCase(), with: "password=…")
   }
 }

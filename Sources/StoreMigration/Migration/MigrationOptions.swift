@@ -11,7 +11,7 @@ public struct MigrationOptions: Codable, Hashable, Sendable {
   public var mapping = Mapping()
   /// The policy for items if the target has another value under the name.
   public var conflicts = ConflictPolicy.fail
-  /// Whether the items are removed from the source, after all of them were verified.
+  /// Whether the items whose copies were verified are removed from the source, at the end.
   public var deletesSource = false
   /// Whether less may be needed to read the items in the target than in the source, and whether
   /// items that are removed from the source may be moved to a target that is not durable.
