@@ -35,7 +35,14 @@ enum DocumentFormat: String, CaseIterable {
     switch self {
     case .jsonLines:
       try DocumentKind(of: content.copyBytes()).check(is: .jsonLines, name: name)
-      return try PlainItems.items(content, name: name)
+      let items = try PlainItems.items(content, name: name)
+      // A program that failed has written nothing.
+      guard try !items.listing().names.isEmpty else {
+        throw StoreError(
+          .undecodable, store: name, reason: "there is no item in it",
+          remedy: "Check that the program that was to write it did so")
+      }
+      return items
     case .keePassCSV: return try KeePassCSV.items(content, name: name)
     case .keePassXML: return try KeePassXML.items(content, name: name)
     case .bitwarden: return try BitwardenExport.items(content, name: name)

@@ -56,8 +56,8 @@ package enum PlainItems {
   ///     copies of them.
   ///   - name: The name of the lines in errors.
   /// - Returns: The items.
-  /// - Throws: `undecodable` with the number of the invalid line or without any item,
-  ///   `invalidName`, or `alreadyExists` for a name that is in an earlier line.
+  /// - Throws: `undecodable` with the number of the invalid line, `invalidName`, or `alreadyExists`
+  ///   for a name that is in an earlier line.
   package static func items(
     _ lines: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
@@ -78,11 +78,6 @@ package enum PlainItems {
           .alreadyExists, store: "\(name), line \(number + 1)",
           reason: "\(itemName) is already in an earlier line")
       }
-    }
-    guard !items.isEmpty else {
-      throw StoreError(
-        .undecodable, store: name, reason: "there is no item in it",
-        remedy: "Check that the program that was to write it did so")
     }
     return ReadOnlyItems(
       name: name, protection: "plain text, JSON Lines", atRest: .nothing
