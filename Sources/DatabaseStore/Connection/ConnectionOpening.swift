@@ -143,8 +143,8 @@ package final class ConnectionOpening: Sendable {
       } catch {
         let isWithoutTLS = link.wire?.isWithoutTLS ?? false
         guard !attempts.isEmpty, isWithoutTLS || error.isAboutWay else {
-          // The server answered the first one, and says more than that the other way is closed.
-          throw error.isRefusal ? error : refusal ?? error
+          // The server refused the first one, and says more than that it has no TLS.
+          throw error.isWithoutTrust ? refusal ?? error : error
         }
         if error.isAboutWay { refusal = error }
       }
@@ -251,9 +251,9 @@ extension AuthenticationRequests.Refused? {
 }
 
 extension DatabaseFailure {
-  /// Whether the server refuses a client.
-  fileprivate var isRefusal: Bool {
-    if case .notSent(.refused) = self { true } else { false }
+  /// Whether the server has no TLS, or not the right certificate.
+  fileprivate var isWithoutTrust: Bool {
+    if case .notSent(.notTrusted) = self { true } else { false }
   }
 
   /// Whether the server may refuse a client because of how it connects, with TLS or without.
