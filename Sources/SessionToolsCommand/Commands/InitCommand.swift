@@ -63,9 +63,7 @@ struct InitCommand: ParsableCommand {
     ).place()
     let (store, keyPlace) = try make(place)
     if let recipient = recipient.newRecipient { try store.addSlot(recipient) }
-    try KnownStores.announce(store)
-    Protection.say(of: store, keyPlace: keyPlace)
-    SecurityKeyAdvice.say(about: store, place.words)
+    try Protection.announce(store, keyPlace: keyPlace, place.words.asTyped)
     if case .database(let access) = place {
       let role = "\(access.options.schema)_application".asIdentifier
       StandardError.say(

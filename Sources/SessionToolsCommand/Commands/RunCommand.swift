@@ -111,9 +111,7 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
 
   /// Returns how a command line names the store.
   private func words(for location: StoreLocation) -> String {
-    let key = access.key.words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
-    return ([access.database.connection.words(for: location.argument)] + key)
-      .joined(separator: " ")
+    (access.database.connection.words(for: location.argument) + access.key.words).asTyped
   }
 
   /// How many options a message shows.

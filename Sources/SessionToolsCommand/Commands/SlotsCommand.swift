@@ -134,9 +134,7 @@ struct SlotsAddCommand: ParsableCommand {
     if !key.isMade { try store.refuse(key.maker, words: opening.words(for: place)) }
     let slot = try key.using(on: place) { try store.addSlot(newKey.labeled(key.maker)) }
     StandardError.say("slot \(slot.number) added")
-    try KnownStores.announce(store)
-    Protection.say(of: store, keyPlace: key.place)
-    SecurityKeyAdvice.say(about: store, opening.words(for: place))
+    try Protection.announce(store, keyPlace: key.place, opening.words(for: place))
   }
 }
 
@@ -172,9 +170,7 @@ struct SlotsChangeCommand: ParsableCommand {
     if !key.isMade { try store.refuse(key.maker, words: opening.words(for: place), changing: slot) }
     try key.using(on: place) { try store.changeSlot(slot, to: newKey.labeled(key.maker)) }
     StandardError.say("slot \(slot) changed")
-    try KnownStores.announce(store)
-    Protection.say(of: store, keyPlace: key.place)
-    SecurityKeyAdvice.say(about: store, opening.words(for: place))
+    try Protection.announce(store, keyPlace: key.place, opening.words(for: place))
   }
 }
 

@@ -15,10 +15,7 @@ struct DatabaseChecks {
 
   private var inspector: DatabaseInspector { access.inspector }
   /// How a command line names the store, and its key.
-  private var words: String {
-    ([access.words] + keyWords.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted })
-      .joined(separator: " ")
-  }
+  private var words: String { (access.words + keyWords).asTyped }
 
   func all() -> [Check] {
     [server, connection] + durability + [clock] + pooler + connectionCount + rights + transactions

@@ -6,7 +6,7 @@ import SessionToolsBase
 struct DatabaseAccess {
   let address: String
   /// How a command line names the store.
-  let words: String
+  let words: [String]
   let options: SealedDatabaseStore.Options
   let inspector: DatabaseInspector
 

@@ -28,9 +28,9 @@ enum SealedPlace {
   }
 
   /// How a command line names the store.
-  var words: String {
+  var words: [String] {
     switch self {
-    case .directory(let path): path.shellQuoted
+    case .directory(let path): [path]
     case .database(let access): access.words
     }
   }

@@ -85,8 +85,7 @@ struct LoginStore {
     options += ["--store", location.argument, "--service", namespace.service]
     if name != LoginOptions.standardName { options += ["--name", name] }
     options += self.options
-    let words = options.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
-    return "session-tools login \(words.joined(separator: " "))"
+    return "session-tools login \(options.asTyped)"
   }
 
   private func items<Item: Codable>(

@@ -48,10 +48,7 @@ struct DatabaseConnection {
   var words: [String] = []
 
   /// Returns how a command line names a store in a database: its address, and these choices.
-  func words(for address: String) -> String {
-    ([address.shellQuoted] + words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted })
-      .joined(separator: " ")
-  }
+  func words(for address: String) -> [String] { [address] + words }
 
   /// Checks that nothing was chosen for a store that is not in a database.
   ///

@@ -36,8 +36,7 @@ extension KeyChoice {
 
   /// Returns a command for a store, with the key that was given.
   func command(_ name: String, _ store: String) -> String {
-    let options = words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted }
-    return (["session-tools", name, store.shellQuoted] + options).joined(separator: " ")
+    (["session-tools", name, store] + words).asTyped
   }
 
   /// The key that was given, if any.
@@ -63,5 +62,18 @@ extension KeyChoice {
         "Give a fingerprint with a recipient's key only; any other key proves by itself that its "
           + "owner made the store.")
     }
+  }
+}
+
+extension [String] {
+  /// The words of a command line as a person types them, with quotes where the shell needs them;
+  /// the names of options need none.
+  var asTyped: String {
+    map { word in
+      let isOption =
+        word.hasPrefix("--")
+        && word.utf8.allSatisfy { $0 == UInt8(ascii: "-") || $0 &- UInt8(ascii: "a") < 26 }
+      return isOption ? word : word.shellQuoted
+    }.joined(separator: " ")
   }
 }

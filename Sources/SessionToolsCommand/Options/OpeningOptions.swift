@@ -31,8 +31,7 @@ struct OpeningOptions<Store: StoreChoice>: ParsableArguments {
 
   /// Returns how a command line names the store, and its key.
   func words(for place: SealedPlace) -> String {
-    ([place.words] + key.words.map { $0.hasPrefix("--") ? $0 : $0.shellQuoted })
-      .joined(separator: " ")
+    (place.words + key.words).asTyped
   }
 
   /// Returns the sealed store, not open yet.

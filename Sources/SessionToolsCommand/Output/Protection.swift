@@ -5,20 +5,31 @@ import SessionToolsBase
 enum Protection {
   /// Writes how a sealed store is protected, and where its key is.
   static func say(of store: some SlotChanging, keyPlace: String?) {
-    say(of: store, store.name, keyPlace: keyPlace)
-  }
-
-  /// Writes how a store of any kind is protected, and where its key is.
-  static func say(of store: any SecretStore, _ name: String, keyPlace: String?) {
     // A store that does not know reports the reason when it is used.
     guard let protection = try? store.protection() else { return }
     let place = keyPlace.map { "; key in \($0)" } ?? ""
-    StandardError.say("\(name): \(protection)\(place)")
+    StandardError.say("\(store.name): \(protection)\(place)")
+  }
+
+  /// Writes what a person should know about a store with a new or changed slot: its fingerprint,
+  /// how it is protected, and what the slots mean for each other.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - keyPlace: The file the slot's key is in, if it is in one.
+  ///   - words: How a command line names the store.
+  /// - Throws: As `KnownStores.announce(_:)`.
+  static func announce(
+    _ store: some SlotChanging, keyPlace: String?, _ words: String
+  ) throws {
+    try KnownStores.announce(store)
+    say(of: store, keyPlace: keyPlace)
+    SecurityKeyAdvice.say(about: store, words)
   }
 }
 
 /// What a person should know about a store that a security key opens.
-enum SecurityKeyAdvice {
+private enum SecurityKeyAdvice {
   /// Writes that a lost key loses the store, or that another slot is easier to open.
   ///
   /// - Parameters:
