@@ -160,6 +160,13 @@ package struct DatabaseAddress: Sendable {
         "Pass a closure that returns it"
       ).with(.passwordInAddress)
     }
+    // Each statement names the store's schema: a search path would choose nothing, in silence.
+    if given["options"]?.contains("search_path") == true {
+      throw invalid(
+        "the address of the database sets search_path, which does not choose the store's schema",
+        "Remove it, and name the schema in the options of the store"
+      ).with(.schemaName)
+    }
     for keyword in ["service", "replication"] where given[keyword] != nil {
       throw invalid("the address of the database has the keyword '\(keyword)'", "Remove it")
     }

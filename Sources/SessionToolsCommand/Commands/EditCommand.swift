@@ -28,6 +28,9 @@ struct EditCommand: ParsableCommand {
   var empty = false
 
   func run() throws {
+    guard !access.interaction.noInput else {
+      throw Failure(.usage, "an editor asks for input; use set with --no-input")
+    }
     let (name, location) = try item.resolved()
     let open = try access.openItems(at: location)
     let before = try open.store.value(for: name)

@@ -42,14 +42,15 @@ struct DoctorOutput {
       return [head.padded(to: start) + finding]
         + (remedy.map { ["".padded(to: start) + $0] } ?? [])
     }
-    func wrapped(_ text: String, indentation: Int) -> [String] {
-      text.wrapped(to: width, indentation: indentation, breaksWords: true)
+    func wrapped(_ text: String, indentation: Int, breaksWords: Bool = true) -> [String] {
+      text.wrapped(to: width, indentation: indentation, breaksWords: breaksWords)
     }
     let isNarrow = width - start < Self.narrowest
     let column = isNarrow ? 4 : start
     // A remedy is set off from a finding that may have several lines.
     let last = remedy.map {
-      wrapped("".padded(to: column + 2) + $0, indentation: column + 2)
+      // It is copied, mostly a command with a long path.
+      wrapped("".padded(to: column + 2) + $0, indentation: column + 2, breaksWords: false)
     }
     guard isNarrow else {
       return wrapped(head.padded(to: start) + finding, indentation: column) + (last ?? [])

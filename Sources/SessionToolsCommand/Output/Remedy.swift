@@ -70,7 +70,7 @@ enum Remedy {
     case .unprovenServer:
       return "Write sslmode=verify-full in its place, or give --allow-plaintext if the network is "
         + "trusted"
-    case .schemaName: return "Choose another one with --schema"
+    case .schemaName: return "Name one with --schema"
     case .noStore:
       return (originIfDefault(error.store) ?? "Name an existing store")
         + ", or make one with session-tools init " + error.store.shellQuoted

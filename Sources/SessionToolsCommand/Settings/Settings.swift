@@ -17,7 +17,7 @@ enum Settings {
     guard let (location, _) = try defaultStore() else {
       throw Failure(
         .usage,
-        "no store is named; give it with --store, in \(storeVariable), or as store = PATH in "
+        "no store is named; give one, name it in \(storeVariable), or as store = PATH in "
           + SettingsFile.shownPath)
     }
     return location

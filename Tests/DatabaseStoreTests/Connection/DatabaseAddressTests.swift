@@ -33,6 +33,15 @@ import Testing
     }
   }
 
+  @Test(arguments: ["-csearch_path=billing", "-c search_path=billing"])
+  func `a search path is refused, because it does not choose the schema`(options: String) {
+    let error = #expect(throws: StoreError.self) {
+      _ = try DatabaseAddress("host=127.0.0.1 options='\(options)'")
+    }
+    #expect(error?.code == .invalidKey)
+    #expect(error?.reason.contains("search_path") == true)
+  }
+
   @Test(arguments: ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
   func `a literal loopback address needs no TLS`(host: String) throws {
     #expect(try modes("host=\(host)") == ["prefer"])
