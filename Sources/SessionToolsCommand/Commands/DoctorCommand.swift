@@ -31,7 +31,7 @@ struct DoctorCommand: ParsableCommand {
       valueName: "store"), completion: .directory, transform: StoreLocation.init)
   var location: StoreLocation?
 
-  @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup(title: "Key") var key: KeyOptions<OnlyStore>
   @OptionGroup(title: "Database") var database: DatabaseOptions<OnlyStore>
   @Option(
     name: .long,

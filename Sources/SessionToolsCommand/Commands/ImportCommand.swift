@@ -27,7 +27,7 @@ struct ImportCommand: ParsableCommand {
       "The archive, or another source as for migrate: jsonl:FILE, pass:, keepass-xml:- ..."),
     completion: .directory, transform: ItemSource.init)
   var archive: ItemSource
-  @OptionGroup(title: "Key of the archive") var archiveKey: MigrationKeyOptions<ArchiveSide>
+  @OptionGroup(title: "Key of the archive") var archiveKey: KeyOptions<ArchiveSide>
   @OptionGroup(title: "Database of the archive") var archiveDatabase: DatabaseOptions<ArchiveSide>
   @OptionGroup(title: "Items") var choices: ImportChoices
   @OptionGroup var format: JSONOption

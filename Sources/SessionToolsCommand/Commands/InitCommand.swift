@@ -32,7 +32,7 @@ struct InitCommand: ParsableCommand {
       """)
 
   @OptionGroup var store: StoreArgument
-  @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup(title: "Key") var key: KeyOptions<OnlyStore>
   @Flag(
     name: .long,
     help: "With --security-key: no PIN, so that who has the key and the files opens the store.")

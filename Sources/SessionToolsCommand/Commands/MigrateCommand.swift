@@ -50,14 +50,14 @@ struct MigrateCommand: ParsableCommand {
     name: .long, help: ArgumentHelp("\(ItemSource.help)", valueName: "source"),
     completion: .directory, transform: ItemSource.init)
   var from: ItemSource
-  @OptionGroup(title: "Key of the source") var fromKey: MigrationKeyOptions<SourceSide>
+  @OptionGroup(title: "Key of the source") var fromKey: KeyOptions<SourceSide>
   @OptionGroup(title: "Database of the source") var fromDatabase: DatabaseOptions<SourceSide>
 
   @Option(
     name: .long, help: ArgumentHelp("The store to migrate to.", valueName: "store"),
     completion: .directory, transform: StoreLocation.init)
   var to: StoreLocation
-  @OptionGroup(title: "Key of the target") var toKey: MigrationKeyOptions<TargetSide>
+  @OptionGroup(title: "Key of the target") var toKey: KeyOptions<TargetSide>
   @OptionGroup(title: "Database of the target") var toDatabase: DatabaseOptions<TargetSide>
 
   @OptionGroup var options: MigrateOptions

@@ -51,7 +51,7 @@ struct SlotsListCommand: ParsableCommand {
     name: .long, help: ArgumentHelp("List only the slots of a key file.", valueName: "file"),
     completion: .file())
   var opensWith: String?
-  @OptionGroup(title: "Key, for the fingerprint") var key: KeyOptions
+  @OptionGroup(title: "Key, for the fingerprint") var key: KeyOptions<OnlyStore>
   @OptionGroup(title: "Database") var database: DatabaseOptions<OnlyStore>
   @OptionGroup var interaction: InteractionOptions
   @OptionGroup var waiting: TimeoutOptions
@@ -146,8 +146,8 @@ struct SlotsChangeCommand: ParsableCommand {
     usage: "session-tools slots change [<store>] <slot> [<options>]",
     discussion: """
       Without an option for the new key, a passphrase is asked for on the terminal. The old key \
-      still opens copies of the store from before. A key that opens another slot already is \
-      refused (exit status 7).
+      still opens copies of the store from before. The slot has the label that --label gives, not \
+      the old one. A key that opens another slot already is refused (exit status 7).
 
       Example:
         session-tools slots change ~/vault 1 --new-key-file new.key

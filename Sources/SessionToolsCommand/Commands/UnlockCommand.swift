@@ -39,7 +39,7 @@ struct UnlockCommand: ParsableCommand {
     transform: KeepingTime.init)
   var time: KeepingTime?
 
-  @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup(title: "Key") var key: KeyOptions<OnlyStore>
   @OptionGroup var interaction: InteractionOptions
 
   func run() throws {

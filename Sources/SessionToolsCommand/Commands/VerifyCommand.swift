@@ -53,7 +53,7 @@ struct VerifyCommand: ParsableCommand {
       valueName: "directory"), completion: .directory,
     transform: StoreLocation.directory)
   var keeper: String?
-  @OptionGroup(title: "Key of the keeper") var keeperKey: MigrationKeyOptions<KeeperSide>
+  @OptionGroup(title: "Key of the keeper") var keeperKey: KeyOptions<KeeperSide>
   @Flag(name: .long, help: "For a database: take what there is now as right.")
   var accept = false
   @OptionGroup var format: JSONOption

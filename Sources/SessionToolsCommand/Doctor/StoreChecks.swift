@@ -6,7 +6,7 @@ import SessionToolsBase
 /// The checks of one store, with its key or without.
 struct StoreChecks {
   let path: String
-  let key: KeyOptions
+  let key: KeyOptions<OnlyStore>
   let interaction: InteractionOptions
 
   func all() -> [Check] {

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// How a store is opened, whichever it is.
 struct AccessOptions: ParsableArguments {
-  @OptionGroup(title: "Key") var key: KeyOptions
+  @OptionGroup(title: "Key") var key: KeyOptions<OnlyStore>
   @OptionGroup(title: "Database") var database: DatabaseOptions<OnlyStore>
   @OptionGroup var interaction: InteractionOptions
   @OptionGroup var waiting: TimeoutOptions

@@ -8,7 +8,7 @@ struct OpeningOptions<Store: StoreChoice>: ParsableArguments {
   @OptionGroup var store: Store
   @OptionGroup var access: AccessOptions
 
-  var key: KeyOptions { access.key }
+  var key: KeyOptions<OnlyStore> { access.key }
   var interaction: InteractionOptions { access.interaction }
   var timeout: Duration { access.timeout }
 
