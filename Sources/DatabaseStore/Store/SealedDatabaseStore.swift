@@ -27,7 +27,7 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   ///
   /// Exclusive access ends 30 seconds after the last sign of life of its process.
   public let traits: StoreTraits
-  /// The queue for an `async` read: one of a few threads outside of the pool of tasks.
+  /// What runs an `async` read: a few threads outside of the pool of tasks.
   public var executor: BlockingExecutor { readThreads }
 
   let database: Database

@@ -48,7 +48,7 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
 
   /// The store's directory.
   public let path: String
-  /// The queue for an `async` read: one of a few threads outside of the pool of tasks.
+  /// What runs an `async` read: a few threads outside of the pool of tasks.
   public var executor: BlockingExecutor { readThreads }
 
   let environment: StoreEnvironment

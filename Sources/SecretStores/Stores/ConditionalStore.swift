@@ -26,7 +26,7 @@ package protocol BlockingConditionalStore: BlockingSecretStore, ConditionalStore
 }
 
 extension BlockingConditionalStore {
-  /// Runs the blocking twin on ``BlockingSecretStore/queue``.
+  /// Runs the blocking twin on ``BlockingSecretStore/executor``.
   ///
   /// - Throws: As the blocking twin.
   package func asyncApply(

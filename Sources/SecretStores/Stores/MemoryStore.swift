@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Values are wiped when they are replaced or removed, or when the store is released.
 public final class MemoryStore: BlockingConditionalStore, MigratableStore {
-  /// The queue on which the `async` operations run.
+  /// The threads on which the `async` operations run.
   public let executor = BlockingExecutor(maximumThreadCount: 1)
   private let items = Mutex<[ItemName: SecretBytes]>([:])
   private let coordinator = StoreCoordinator(store: "memory")

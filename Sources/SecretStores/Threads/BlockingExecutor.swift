@@ -20,7 +20,7 @@ public final class BlockingExecutor: TaskExecutor {
 
   private let maximumThreadCount: Int
   private let threads: IdleThreads
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Makes an executor, which uses a thread only while it has work.
   ///
@@ -103,7 +103,7 @@ package final class IdleThreads: Sendable {
     var postponed = FIFO<@Sendable () -> Void>()
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
   private let wake = DispatchSemaphore(value: 0)
   private let idleTime: DispatchTimeInterval
   private let hasRoom: @Sendable () -> Bool

@@ -37,7 +37,7 @@ final class RefreshSlots: Sendable {
     }
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Begins an operation as soon as fewer than `maximumCount` are under way.
   ///

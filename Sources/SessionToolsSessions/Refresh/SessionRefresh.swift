@@ -170,10 +170,12 @@ struct SessionRefresh<Item: Codable> {
     // Last of all: if this process was stopped meanwhile, another one may have sent the token.
     let store = storage.leasingStore
     try await store?.confirmExclusion()
-    let watch = Task(executorPreference: timerThreads) {
-      if await store?.isLosingExclusion() ?? false { flight?.cancel() }
+    let watch = store.map { store in
+      Task(executorPreference: timerThreads) {
+        if await store.isLosingExclusion() { flight?.cancel() }
+      }
     }
-    defer { watch.cancel() }
+    defer { watch?.cancel() }
     do {
       return try await handler(RefreshRequest(item: item))
     } catch {

@@ -7,7 +7,7 @@ package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Mig
   /// A closure that reads one value; it returns `nil` if there is no item of the name.
   package typealias Read = @Sendable (ItemName) throws(StoreError) -> SecretBytes?
 
-  /// The queue on which the `async` operations run.
+  /// The threads on which the `async` operations run.
   package let executor = BlockingExecutor(maximumThreadCount: 1)
   /// The traits of a read-only store, with the protection given to the initializer.
   package let traits = StoreTraits(
