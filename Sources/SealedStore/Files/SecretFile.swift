@@ -108,7 +108,7 @@ package enum SecretFile {
 
 extension SystemCallError {
   /// The store's error for a file with a secret.
-  fileprivate func ofSecret(_ path: String) -> StoreError {
+  func ofSecret(_ path: String) -> StoreError {
     switch errno {
     case Self.fileExists:
       StoreError(

@@ -16,6 +16,11 @@ public struct RawKey: KeySource, SlotMaker {
     self.label = label
   }
 
+  init(_ key: WrappingKey, label: String) {
+    self.key = key
+    self.label = label
+  }
+
   /// Makes a new random key.
   ///
   /// - Returns: 32 bytes from the system's random number generator.

@@ -1,4 +1,5 @@
 import CSessionToolsSodium
+import SecretStores
 
 /// Base64 for URLs and file names, without padding (RFC 4648, section 5).
 enum Base64URL {
@@ -24,5 +25,20 @@ enum Base64URL {
     let result = unsafe sodium_base642bin(
       &bytes, bytes.count, characters, characters.count, nil, &byteCount, nil, variant)
     return result == 0 ? Array(bytes.prefix(byteCount)) : nil
+  }
+}
+
+/// Base64 with padding (RFC 4648, section 4).
+enum Base64 {
+  /// Decodes a part of a buffer into all of another one, and returns whether that can be done.
+  static func decode(_ text: ByteBuffer, _ range: Range<Int>, into bytes: ByteBuffer) -> Bool {
+    // libsodium 1.0.18 reads a byte above 127 as an A.
+    guard range.allSatisfy({ text.load(UInt8.self, at: $0) < 0x80 }) else { return false }
+    var byteCount = 0
+    let result = unsafe sodium_base642bin(
+      bytes.pointer(to: 0..<bytes.byteCount).assumingMemoryBound(to: UInt8.self), bytes.byteCount,
+      text.pointer(to: range).assumingMemoryBound(to: CChar.self), range.count, nil, &byteCount,
+      nil, Int32(sodium_base64_VARIANT_ORIGINAL))
+    return result == 0 && byteCount == bytes.byteCount
   }
 }

@@ -105,6 +105,8 @@ package struct OwnedDescriptor: ~Copyable, Sendable {
 package enum FileAccess: Hashable, Sendable {
   /// For reading.
   case read
+  /// For reading what symbolic links lead to; otherwise, the last part of a path is never a link.
+  case readThroughLinks
   /// For reading from the disk, past the page cache (`O_DIRECT`): offsets, lengths and memory are
   /// whole pages.
   case readDirect

@@ -47,14 +47,15 @@ package final class LinuxFileSystem: FileSystem {
     }
     let flags =
       switch access {
-      case .read: O_RDONLY
+      case .read, .readThroughLinks: O_RDONLY
       case .readDirect: O_RDONLY | session_tools_direct()
       case .readWrite: O_RDWR
       case .readWriteOrCreate: O_RDWR | O_CREAT
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
     // O_NONBLOCK: a FIFO put in a file's place must not block the process that opens it.
-    let always = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    let always =
+      O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (access == .readThroughLinks ? 0 : O_NOFOLLOW)
     let result = try repeatingWhileLeased { () throws(SystemCallError) in
       try check("openat") {
         unsafe Glibc.openat(directory.rawValue, name, flags | always, 0o600)

@@ -29,7 +29,7 @@ package final class OpenFile: Sendable {
     owned = OwnedDescriptor(try fileSystem.open(name, in: directory, access), of: fileSystem)
     self.path = path
     self.fileSystem = fileSystem
-    isWritable = access != .read && access != .readDirect
+    isWritable = ![.read, .readThroughLinks, .readDirect].contains(access)
   }
 
   /// Returns the kernel's record of the file.

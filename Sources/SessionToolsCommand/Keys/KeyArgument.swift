@@ -8,6 +8,7 @@ import SessionToolsBase
 /// A key or passphrase as it is named on the command line.
 enum KeyArgument {
   case keyFile(String)
+  case mountedKeyFile(String)
   case passphraseFile(String)
   case passphraseDescriptor(Int32)
   case passphrasePrompt
@@ -21,7 +22,7 @@ enum KeyArgument {
   var isPassphrase: Bool {
     switch self {
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt: true
-    case .keyFile, .credential, .secretService, .securityKey, .recipientKey: false
+    case .keyFile, .mountedKeyFile, .credential, .secretService, .securityKey, .recipientKey: false
     }
   }
 
@@ -67,6 +68,8 @@ enum KeyArgument {
     switch self {
     case .keyFile(let path):
       return ChosenKey(KeyFile(path), name: "the key file \(path)", place: path)
+    case .mountedKeyFile(let path):
+      return ChosenKey(Self.mounted(path), name: "the mounted key file \(path)", place: path)
     case .credential(let name):
       return ChosenKey(
         SystemdCredential(name), name: "the systemd credential \(name)", place: nil)
@@ -84,6 +87,11 @@ enum KeyArgument {
       let passphrase = try Passphrase(utf8: try readPassphrase { try prompt.ask() })
       return ChosenKey(passphrase, name: "the passphrase", place: nil)
     }
+  }
+
+  /// Returns a key that was mounted by those who run the container and decide who may read it.
+  static func mounted(_ path: String) -> MountedKeyFile {
+    MountedKeyFile(path, readers: .everyone)
   }
 
   /// Returns the passphrase's bytes.

@@ -43,6 +43,9 @@ struct NewKey {
       isMade = !Files.exists(path)
       maker = isMade ? try KeyFile.create(at: path) : KeyFile(path)
       place = path
+    case .mountedKeyFile(let path):
+      maker = KeyArgument.mounted(path)
+      place = path
     case .credential(let name):
       maker = SystemdCredential(name)
       place = nil

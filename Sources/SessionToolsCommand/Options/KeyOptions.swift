@@ -46,6 +46,13 @@ struct KeyOptions<Side: StoreSide>: ParsableArguments {
   var keyFile: String?
 
   @Option(
+    name: .customLong(Side.option("mounted-key-file")),
+    help: ArgumentHelp(
+      "A key file that root mounted, as Kubernetes and Docker do with secrets: 32 bytes or their "
+        + "Base64.", valueName: "file"), completion: .file())
+  var mountedKeyFile: String?
+
+  @Option(
     name: .customLong(Side.option("passphrase-file")),
     help: ArgumentHelp(
       "A file with a passphrase, mode 0600; one newline at its end is ignored.",
@@ -98,7 +105,8 @@ struct KeyOptions<Side: StoreSide>: ParsableArguments {
   /// The options that name the key, as they are typed.
   var words: [String] {
     let named: [(String, String?)] = [
-      ("key-file", keyFile), ("passphrase-file", passphraseFile),
+      ("key-file", keyFile), ("mounted-key-file", mountedKeyFile),
+      ("passphrase-file", passphraseFile),
       ("passphrase-fd", passphraseDescriptor.map(String.init)), ("credential", credential),
       ("key", serviceKey?.reference), ("recipient-key", recipientKey),
       ("expect", expected?.description),
@@ -118,7 +126,8 @@ struct KeyOptions<Side: StoreSide>: ParsableArguments {
 
   private var arguments: [KeyArgument] {
     [
-      keyFile.map(KeyArgument.keyFile), passphraseFile.map(KeyArgument.passphraseFile),
+      keyFile.map(KeyArgument.keyFile), mountedKeyFile.map(KeyArgument.mountedKeyFile),
+      passphraseFile.map(KeyArgument.passphraseFile),
       passphraseDescriptor.map(KeyArgument.passphraseDescriptor),
       passphrase ? .passphrasePrompt : nil, credential.map(KeyArgument.credential),
       serviceKey.map(KeyArgument.secretService),

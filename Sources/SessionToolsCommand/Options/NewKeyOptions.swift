@@ -87,7 +87,7 @@ struct NewKeyOptions: ParsableArguments {
     }
     guard label != nil else { return }
     switch argument {
-    case .keyFile, .credential, .securityKey, nil: break
+    case .keyFile, .mountedKeyFile, .credential, .securityKey, nil: break
     case .passphraseFile, .passphraseDescriptor, .passphrasePrompt, .secretService, .recipientKey:
       throw ValidationError(
         "A store keeps a label with a key file, credential, security key or recipient; give no "
