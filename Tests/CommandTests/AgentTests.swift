@@ -51,13 +51,14 @@ import Testing
   func systemdTakesTheSocketOfAnAgentThatRuns() throws {
     try stage.makeStore()
     let outcome = try runBesideSystemd(
+      as: "taken-agent",
       """
       printf geheim | session-tools unlock store --passphrase-fd 0 2>unlocked
       session-tools list store && echo open
-      systemctl --user start session-tools-agent.socket || exit
+      systemctl --user start taken-agent.socket || exit
       session-tools list store 2>locked || echo closed
       printf geheim | session-tools unlock store --passphrase-fd 0 2>unlocked || cat unlocked
-      systemctl --user is-active session-tools-agent.service
+      systemctl --user is-active taken-agent.service
       session-tools list store && echo open
       session-tools lock store
       session-tools list store 2>locked || echo closed
@@ -65,17 +66,21 @@ import Testing
     #expect(outcome.text == "open\nclosed\nactive\nopen\nclosed\n", "\(outcome.complaint)")
   }
 
-  /// Runs a script beside a systemd that has the agent's units, in a mount namespace with a runtime
-  /// directory of its own.
-  private func runBesideSystemd(_ script: String) throws -> Tool.Outcome {
+  // Runs a script beside a systemd that has the agent's units, in a mount namespace with a runtime
+  // directory of its own. Two managers that have units of one name also have their control groups,
+  // and each ends what it finds there.
+  private func runBesideSystemd(
+    as name: String = "session-tools-agent", _ script: String
+  ) throws -> Tool.Outcome {
     let units = stage.tool["units"]
     try FileManager.default.createDirectory(
       atPath: units, withIntermediateDirectories: false)
-    for name in ["session-tools-agent.socket", "session-tools-agent.service"] {
-      let path = "\(SourceDirectory.path)/Sources/session-tools/Installation/user/\(name)"
+    for kind in ["socket", "service"] {
+      let path =
+        "\(SourceDirectory.path)/Sources/session-tools/Installation/user/session-tools-agent.\(kind)"
       try String(contentsOfFile: path, encoding: .utf8)
         .replacing("@PREFIX@/bin/session-tools", with: Tool.program)
-        .write(toFile: "\(units)/\(name)", atomically: false, encoding: .utf8)
+        .write(toFile: "\(units)/\(name).\(kind)", atomically: false, encoding: .utf8)
     }
     return try stage.tool.run(
       """
