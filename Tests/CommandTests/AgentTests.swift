@@ -76,9 +76,8 @@ import Testing
     try FileManager.default.createDirectory(
       atPath: units, withIntermediateDirectories: false)
     for kind in ["socket", "service"] {
-      let path =
-        "\(SourceDirectory.path)/Sources/session-tools/Installation/user/session-tools-agent.\(kind)"
-      try String(contentsOfFile: path, encoding: .utf8)
+      let unit = "Sources/session-tools/Installation/user/session-tools-agent.\(kind)"
+      try String(contentsOfFile: "\(SourceDirectory.path)/\(unit)", encoding: .utf8)
         .replacing("@PREFIX@/bin/session-tools", with: Tool.program)
         .write(toFile: "\(units)/\(name).\(kind)", atomically: false, encoding: .utf8)
     }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import SessionToolsBase
+import SessionToolsTestSupport
 import SessionToolsTesting
 import SessionToolsTestStores
 import Testing
@@ -171,7 +172,8 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
       })
   }
 
-  @Test(arguments: [1000, 10_000])
+  // Under a sanitizer, 10,000 take a quarter of an hour.
+  @Test(arguments: TestSize.choose(small: [1000], medium: [1000, 10_000], large: [10_000]))
   func `many are signed in by one change, each as if alone`(count: Int) async throws {
     let faulty = FaultyStore(store)
     let accounts = try UserAccounts(
