@@ -48,8 +48,8 @@ import Testing
       notMadeCount += tally.notMadeCount
       primary = standby
     }
-    // Otherwise no put was under way.
-    #expect(madeCount + notMadeCount > 0)
+    // Otherwise no put was under way, which one failover alone may meet.
+    #expect(Self.roundCount == 1 || madeCount + notMadeCount > 0)
     print(
       "\(Self.roundCount) failovers: \(confirmedCount) confirmed, "
         + "\(madeCount + notMadeCount) unknown")
