@@ -14,17 +14,15 @@ enum Base64URL {
 
   /// Decodes a text; `nil` when it is not the one encoding of any bytes.
   static func decode(_ text: String) -> [UInt8]? {
-    // libsodium 1.0.18 reads a byte above 127 as an A.
-    guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-    let characters = text.utf8.map { CChar(bitPattern: $0) }
+    let characters = Array(text.utf8)
     // One more than can be needed, so that there is an address for an empty text.
     var bytes = [UInt8](repeating: 0, count: characters.count / 4 * 3 + 3)
-    var byteCount = 0
-    // It refuses other characters, a length that is not possible, and unused bits that are
-    // not zero.
-    let result = unsafe sodium_base642bin(
-      &bytes, bytes.count, characters, characters.count, nil, &byteCount, nil, variant)
-    return result == 0 ? Array(bytes.prefix(byteCount)) : nil
+    let byteCount = unsafe characters.withUnsafeBytes { characters in
+      unsafe bytes.withUnsafeMutableBytes { bytes in
+        unsafe decodeBase64(characters, into: bytes, variant)
+      }
+    }
+    return byteCount.map { Array(bytes.prefix($0)) }
   }
 }
 
@@ -32,13 +30,29 @@ enum Base64URL {
 enum Base64 {
   /// Decodes a part of a buffer into all of another one, and returns whether that can be done.
   static func decode(_ text: ByteBuffer, _ range: Range<Int>, into bytes: ByteBuffer) -> Bool {
-    // libsodium 1.0.18 reads a byte above 127 as an A.
-    guard range.allSatisfy({ text.load(UInt8.self, at: $0) < 0x80 }) else { return false }
-    var byteCount = 0
-    let result = unsafe sodium_base642bin(
-      bytes.pointer(to: 0..<bytes.byteCount).assumingMemoryBound(to: UInt8.self), bytes.byteCount,
-      text.pointer(to: range).assumingMemoryBound(to: CChar.self), range.count, nil, &byteCount,
-      nil, Int32(sodium_base64_VARIANT_ORIGINAL))
-    return result == 0 && byteCount == bytes.byteCount
+    let byteCount = unsafe decodeBase64(
+      UnsafeRawBufferPointer(start: text.pointer(to: range), count: range.count),
+      into: UnsafeMutableRawBufferPointer(
+        start: bytes.pointer(to: 0..<bytes.byteCount), count: bytes.byteCount),
+      Int32(sodium_base64_VARIANT_ORIGINAL))
+    return byteCount == bytes.byteCount
   }
+}
+
+/// Decodes characters, and returns the number of bytes; `nil` when they are not the one encoding of
+/// any bytes, or there is no room for these.
+private func decodeBase64(
+  _ text: UnsafeRawBufferPointer, into bytes: UnsafeMutableRawBufferPointer, _ variant: Int32
+) -> Int? {
+  // libsodium 1.0.18 reads a byte above 127 as an A.
+  guard unsafe text.allSatisfy({ $0 < 0x80 }), let place = bytes.baseAddress else {
+    return nil
+  }
+  var byteCount = 0
+  // It refuses other characters, a length that is not possible, and unused bits that are not zero.
+  let result = unsafe sodium_base642bin(
+    place.assumingMemoryBound(to: UInt8.self), bytes.count,
+    text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, nil, &byteCount, nil,
+    variant)
+  return result == 0 ? byteCount : nil
 }
