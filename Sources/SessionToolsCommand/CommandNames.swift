@@ -12,30 +12,46 @@ enum CommandNames {
     "clip": "copy", "new": "init", "create": "init",
   ]
 
-  /// Checks the words that name a command.
+  /// Parses the arguments of a process.
   ///
-  /// - Throws: A usage failure for a name that there is not, with the one that may be meant.
-  static func check(_ arguments: [String]) throws {
+  /// - Throws: A usage failure for a command that there is not, with the one that may be meant, or
+  ///   the parser's error.
+  static func parse(_ arguments: [String]) throws -> any ParsableCommand {
+    // The parser looks into all commands before it comes to the one that is named, which is more
+    // than a quarter of a `get`. Errors and help are its own, with the whole name of the command.
+    if let (command, rest) = try named(by: arguments),
+      let parsed = try? command.parseAsRoot(Array(rest))
+    {
+      return parsed
+    }
+    return try RootCommand.parseAsRoot(arguments)
+  }
+
+  /// Checks the words that name a command, and returns the command and what is behind its name.
+  private static func named(by arguments: [String]) throws -> (
+    command: any ParsableCommand.Type, rest: ArraySlice<String>
+  )? {
     var words = arguments[...]
     if words.first == "help" { words = words.dropFirst() }
     var command: any ParsableCommand.Type = RootCommand.self
     var names = [RootCommand.name]
-    for word in words {
-      let subcommands = command.configuration.subcommands
-      // Options and the arguments of a command are the parser's.
-      guard !subcommands.isEmpty, !word.hasPrefix("-") else { return }
+    while case let subcommands = command.configuration.subcommands, !subcommands.isEmpty {
+      // Options are the parser's.
+      guard let word = words.first, !word.hasPrefix("-") else { return nil }
       guard let next = subcommands.first(where: { name(of: $0) == word }) else {
         // What stands for the command is left out, and this is its first argument.
         if command.configuration.defaultSubcommand != nil,
           suggestion(for: word, in: subcommands.map(name(of:))) == nil
         {
-          return
+          return nil
         }
         throw unknown(word, in: subcommands, of: names.joined(separator: " "))
       }
       command = next
       names.append(word)
+      words.removeFirst()
     }
+    return arguments.first == "help" ? nil : (command, words)
   }
 
   private static func unknown(

@@ -24,8 +24,7 @@ enum Program {
         try StandardOutput.write(text + "\n")
         return .done
       }
-      try CommandNames.check(arguments)
-      var command = try Root.parseAsRoot(arguments)
+      var command = try CommandNames.parse(arguments)
       guard command is any CommandOfOtherProgram || System.areArgumentsUTF8 else { throw notUTF8 }
       try command.run()
       return .done
