@@ -267,7 +267,8 @@ struct SessionRefresh<Item: Codable> {
     // The reason may be of a user who was signed out before another process signed this one in.
     shared.reason = .unknown
     let outcome = try await shared.leaving(.rejected(error)) {
-      try await storage.remove(snapshot.version)
+      try await storage.remove(
+        snapshot.version, recording: RecordedRejection(error, at: clock.now))
     }
     guard case .made = outcome else {
       // The user was signed out meanwhile, or a newer item was stored, and the rejection was of an

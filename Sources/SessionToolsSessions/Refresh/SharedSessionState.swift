@@ -209,6 +209,19 @@ final class SharedSessionState: Sendable {
     set { state.withLock { $0.reason = newValue } }
   }
 
+  /// Returns why no user is signed in, where the store records rejections.
+  func reason(recorded: RecordedRejection?) -> SignOutReason<any Error> {
+    let reason = reason
+    switch (reason, recorded) {
+    case (.rejected(let error), let recorded?) where recorded.isOf(error): return reason
+    case (_, let recorded?): return .rejected(recorded)
+    // The record was removed since this process made it: perhaps another one signed a user in and
+    // out.
+    case (.rejected, nil): return .unknown
+    case (_, nil): return reason
+    }
+  }
+
   /// Removes the item for a reason.
   ///
   /// The reason is set before the item is removed, for those who see the removal at once. A reason

@@ -28,7 +28,7 @@ extension SessionState {
   /// the same code.
   func reportsTheSame(as other: SessionState) -> Bool {
     switch (self, other) {
-    case (.signedOut, .signedOut): true
+    case (.signedOut(let reason), .signedOut(let other)): reason.isRejection == other.isRejection
     case (.signedIn(let item), .signedIn(let other)):
       if let item = item as? any Equatable { item.isEqual(to: other) } else { false }
     case (.unavailable(let error as StoreError), .unavailable(let other as StoreError)):

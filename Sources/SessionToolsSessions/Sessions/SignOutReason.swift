@@ -6,12 +6,18 @@ public enum SignOutReason<Cause> {
   /// The reason is not known in this process: no user has signed in yet, or the user was signed out
   /// by another process or before this one started.
   ///
+  /// In an account (``UserAccounts``), a rejection by the server is known in every process.
+  ///
   /// No event has this reason.
   case unknown
   /// The user signed out, or was signed out, because of this if there is a cause.
   case loggedOut(Cause?)
   /// The server permanently rejected the session's refresh.
   case rejected(Cause)
+}
+
+extension SignOutReason {
+  var isRejection: Bool { if case .rejected = self { true } else { false } }
 }
 
 extension SignOutReason: Sendable where Cause: Sendable {}
