@@ -22,6 +22,8 @@ public enum SessionState<Item> {
 extension SessionState: Sendable where Item: Sendable {}
 
 extension SessionState {
+  var isUnavailable: Bool { if case .unavailable = self { true } else { false } }
+
   /// Returns whether another state is no news to a listener that knows this one.
   ///
   /// Items that cannot be compared count as different, and so do errors, except store errors with
