@@ -40,6 +40,20 @@ extension SessionState {
   }
 }
 
+extension SessionState: CustomStringConvertible, CustomReflectable {
+  /// The state without the item, so that a log that prints it has no token in it.
+  public var description: String {
+    switch self {
+    case .signedIn: "signed in"
+    case .signedOut(let reason): "signed out: \(reason)"
+    case .unavailable(let error): "unavailable: \(SessionEvent.reason(error))"
+    }
+  }
+
+  /// The same for `dump(_:)` and debuggers: no item.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 extension Equatable {
   fileprivate func isEqual(to other: Any) -> Bool {
     other as? Self == self

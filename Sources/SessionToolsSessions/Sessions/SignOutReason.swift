@@ -24,13 +24,26 @@ extension SignOutReason: Sendable where Cause: Sendable {}
 extension SignOutReason: Equatable where Cause: Equatable {}
 extension SignOutReason: Hashable where Cause: Hashable {}
 
-extension SignOutReason: CustomStringConvertible where Cause == String {
+extension SignOutReason: CustomStringConvertible {
   /// Why the user was signed out, for a person.
+  ///
+  /// Of a cause that is an error of another library, which may quote a secret, only the type is in
+  /// it.
   public var description: String {
     switch self {
     case .unknown, .loggedOut(nil): "the user was signed out"
-    case .loggedOut(let cause?): "the user was signed out because of an error: \(cause)"
-    case .rejected(let cause): "the user was signed out by the server: \(cause)"
+    case .loggedOut(let cause?):
+      "the user was signed out because of an error: \(Self.text(of: cause))"
+    case .rejected(let cause): "the user was signed out by the server: \(Self.text(of: cause))"
+    }
+  }
+
+  private static func text(of cause: Cause) -> String {
+    switch cause {
+    // The causes of events are texts without secrets.
+    case let text as String: text
+    case let error as any Error: SessionEvent.reason(error)
+    default: "\(Cause.self)"
     }
   }
 }
