@@ -64,6 +64,28 @@ import Testing
     try ChangeLimits.check(Array(removals.dropLast()), database: "database")
   }
 
+  @Test(arguments: [0, 61, 1020, 14_600])
+  func `a change within the store's traits is never refused`(valueByteCount: Int) throws {
+    let value = SecretBytes([UInt8](repeating: 0, count: valueByteCount))
+    var (changes, byteCount): ([StoreChange], Int) = ([], 0)
+    for number in 0..<DatabaseFormat.maximumChangeCount {
+      // As long as names may be, until the bytes are used up.
+      let length = valueByteCount == 0 ? 4092 : 1 + number % 64
+      let put = StoreChange.put(
+        value, for: try name("\(number)" + String(repeating: "i", count: length)))
+      guard byteCount + put.listByteCount <= DatabaseFormat.maximumListByteCount else { break }
+      byteCount += put.listByteCount
+      changes.append(put)
+    }
+    try ChangeLimits.check(changes, database: "database")
+    // A list of the largest values: each is padded to the next length of Padmé.
+    let large = SecretBytes([UInt8](repeating: 0, count: (1 << 19) + 1))
+    let puts = try (0..<DatabaseFormat.maximumListByteCount / ((1 << 19) + 100)).map {
+      StoreChange.put(large, for: try name("\($0)"))
+    }
+    try ChangeLimits.check(puts, database: "database")
+  }
+
   @Test func `a change of more than 16 MiB of sealed names and values is refused`() throws {
     let value = SecretBytes([UInt8](repeating: 0, count: 1 << 20))
     // Each takes 80 and 1,081,360 bytes.

@@ -75,6 +75,24 @@ import Testing
     #expect(try code { try store.apply(changes) } == StoreError.valueTooLarge)
   }
 
+  @Test(arguments: [nil, 0, 5200, 1 << 20 + 1])
+  func `a change within the store's traits is not too large`(valueByteCount: Int?) throws {
+    // Its size is checked before the store's state, so that not as much has to be written here.
+    let store = try scratch.create()
+    store.lock()
+    let value = valueByteCount.map { SecretBytes([UInt8](repeating: 7, count: $0)) }
+    var (changes, byteCount): ([StoreChange], Int) = ([], 0)
+    while changes.count < store.traits.maximumChangeCount {
+      let name = try name("item \(changes.count)")
+      let change: StoreChange = if let value { .put(value, for: name) } else { .remove(name) }
+      guard byteCount + change.listByteCount <= store.traits.maximumListByteCount else { break }
+      byteCount += change.listByteCount
+      changes.append(change)
+    }
+    #expect(changes.count > 400)
+    #expect(try code { try store.apply(changes) } == StoreError.locked)
+  }
+
   @Test func `a change of more than a gibibyte is refused before anything is written`() throws {
     let store = try scratch.create()
     try store.put("value", as: "item")

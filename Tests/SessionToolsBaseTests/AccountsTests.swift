@@ -248,7 +248,6 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     await expectFailure(StoreError.noSpace) { try await accounts.signIn(users(10)) }
     faulty.inject(.failing(StoreError.locked), into: [.exclusiveAccess], after: 4)
     await expectFailure(StoreError.locked) { try await accounts.signIn(users(10)) }
-    await expectFailure(StoreError.valueTooLarge) { try await accounts.signIn(users(10_001)) }
     #expect(try await store.names(in: nil).isEmpty)
     #expect(poster.changes.isEmpty)
     try await accounts.signIn(users(10))

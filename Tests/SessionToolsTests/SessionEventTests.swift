@@ -201,6 +201,34 @@ import Testing
     }
   }
 
+  @Test func `an event knows the account of its session, and no text of it does`() async throws {
+    let seen = Seen()
+    defer { SessionEvent.observer = nil }
+    let accounts = try UserAccounts(
+      container: StoreContainer<Pass>(MemoryStore(), service: "events"),
+      storageIdentifier: "owned",
+      refresher: SessionRefresher { _ in .rejected(TalkativeError()) })
+    let account = try AccountIdentifier("ada@example.com")
+    try await accounts.signIn(Pass(), as: account)
+    let session = accounts.session(of: account)
+    _ = try? await session.validItem()
+    try await session.logIn(Pass())
+    try await session.logOut()
+    let events = seen.steps("owned")
+    #expect(events.count == 4, "a refresh, its end, and two sign-outs")
+    for event in events {
+      #expect(event.account == account)
+      var text = ""
+      dump(event, to: &text)
+      #expect(!"\(event) \(text) \(String(reflecting: event))".contains("ada"))
+    }
+    #expect(
+      events.last
+        == .signedOut(session: .init("owned", account: account), .loggedOut(nil)))
+    #expect(SessionEvent.refreshBegan(session: "owned").account == nil)
+    #expect(SessionEvent.storeNotice(store: "store", "notice").account == nil)
+  }
+
   @Test func `without an observer no event is created`() async throws {
     let seen = Seen()
     SessionEvent.observer = nil

@@ -9,6 +9,10 @@ package enum DatabaseFormat {
   package static let maximumChangeCount = 1000
   /// The most bytes of sealed names and values in one change: 16 MiB.
   package static let maximumChangeByteCount = 16 << 20
+  /// The bytes of names and values that one change can have before they are sealed: 14 MiB.
+  ///
+  /// A value gets at most 12 % longer, and a row has less than 256 bytes beside it.
+  package static let maximumListByteCount = 14 << 20
   /// The number of rows that a reader asks for at once: with the longest names they have 12 MB, and
   /// an answer takes up to five times as much memory as its bytes.
   static let pageCount = 700

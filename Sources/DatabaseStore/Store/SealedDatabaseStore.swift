@@ -22,8 +22,8 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
   /// The largest value in bytes: 1 MiB.
   public static let maximumValueByteCount = DatabaseFormat.maximumValueByteCount
 
-  /// Atomic, shared with other processes, values of up to 1 MiB; durable if the server's settings
-  /// were that when the store was opened.
+  /// Atomic, shared with other processes, values of up to 1 MiB, lists of up to 1,000 changes and
+  /// 14 MiB; durable if the server's settings were that when the store was opened.
   ///
   /// Exclusive access ends 30 seconds after the last sign of life of its process.
   public let traits: StoreTraits
@@ -60,7 +60,9 @@ public final class SealedDatabaseStore: BlockingSecretStore, MigratableStore {
     traits = StoreTraits(
       isAtomic: true, isDurable: isDurable, seesOtherProcesses: true,
       excludesOtherProcesses: true, exclusionLease: environment.leaseDuration,
-      maximumValueByteCount: Self.maximumValueByteCount)
+      maximumValueByteCount: Self.maximumValueByteCount,
+      maximumChangeCount: DatabaseFormat.maximumChangeCount,
+      maximumListByteCount: DatabaseFormat.maximumListByteCount)
     nameLocks = NameLocks(store: database.name)
     leases = LeaseKeeper(database, environment)
     let count = options.maximumConnectionCount

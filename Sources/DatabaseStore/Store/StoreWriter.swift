@@ -109,7 +109,11 @@ struct StoreWriter {
 
   /// Whether the rows can be sealed without looking at them: a new one needs the server's clock.
   private var isEnoughKnown: Bool {
-    rows.allSatisfy(\.isKnown) && (serverTime != nil || !rows.contains { $0.stored == .absent })
+    // A change that is sent for the sake of another row checks that there is still nothing to
+    // remove in this one.
+    let isSent = rows.contains { $0.isReason && $0.isKnown }
+    return rows.allSatisfy { $0.isKnown || isSent && $0.isKnownToBeGone }
+      && (serverTime != nil || !rows.contains { $0.stored == .absent })
   }
 
   /// Compares the stored item with the condition; returns the outcome when it does not meet it.

@@ -54,6 +54,11 @@ struct WrittenRow {
     return true
   }
 
+  /// Whether the item was removed when the row was last read or written.
+  var isKnownToBeGone: Bool {
+    if case .present(let version, isGone: true) = stored { version < .max - 1 } else { false }
+  }
+
   /// A clock that is later is wrong, and would leave no versions for the changes after this one.
   static let latestTime: Int64 = 1 << 62
 

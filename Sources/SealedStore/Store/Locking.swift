@@ -57,12 +57,17 @@ extension SealedFileStore: SealedSecretStore {
   }
 
   /// The traits of every sealed store: atomic, durable, shared with other processes, values of up
-  /// to 16 MiB.
+  /// to 16 MiB, and lists of up to 100,000 changes and 512 MiB.
+  ///
+  /// Sealed, such a list is not longer than ``maximumChangeByteCount``: a value gets at most 12 %
+  /// longer, a removal is counted with 4 KiB, and a record has less than 256 bytes beside them.
   package static let traits = StoreTraits(
     isAtomic: true, isDurable: true, seesOtherProcesses: true, excludesOtherProcesses: true,
-    maximumValueByteCount: maximumValueByteCount)
+    maximumValueByteCount: maximumValueByteCount, maximumChangeCount: 100_000,
+    maximumListByteCount: maximumChangeByteCount / 2)
 
-  /// The store's traits: atomic, durable, shared with other processes, values of up to 16 MiB.
+  /// The store's traits: atomic, durable, shared with other processes, values of up to 16 MiB,
+  /// lists of up to 100,000 changes and 512 MiB.
   public var traits: StoreTraits { Self.traits }
 
   /// Returns the keys that open the store, as they are on disk now; the weakest determines what

@@ -74,7 +74,9 @@ public protocol SecretStore: Sendable {
   /// ``StoreTraits/isAtomic`` holds, in either order.
   ///
   /// Removing an absent item is not an error. An empty list does nothing. A value above
-  /// ``StoreTraits/maximumValueByteCount`` is refused before any change of its list is made.
+  /// ``StoreTraits/maximumValueByteCount`` is refused before any change of its list is made. A list
+  /// above ``StoreTraits/maximumChangeCount`` or ``StoreTraits/maximumListByteCount`` may be
+  /// refused in the same way.
   ///
   /// - Throws: `locked`, `unavailable`, `valueTooLarge`, `noSpace`, `timedOut`, `corrupt`,
   ///   `accessDenied` or `io`, and nothing was changed where ``StoreTraits/isAtomic`` holds, or a
@@ -166,6 +168,17 @@ public enum StoreChange: Sendable {
   public var name: ItemName {
     switch self {
     case .put(_, for: let name), .remove(let name): name
+    }
+  }
+}
+
+extension StoreChange {
+  /// The bytes that count towards ``StoreTraits/maximumListByteCount``: those of the name and the
+  /// value.
+  package var listByteCount: Int {
+    switch self {
+    case .put(let value, for: let name): name.canonicalByteCount + value.byteCount
+    case .remove(let name): name.canonicalByteCount
     }
   }
 }

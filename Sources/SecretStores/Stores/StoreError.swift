@@ -75,6 +75,15 @@ public struct StoreError: Error, Sendable {
     return error
   }
 
+  /// Returns the error with more about what happened.
+  package func adding(_ more: String) -> StoreError {
+    var error = StoreError(
+      code, store: store, reason: "\(reason); \(more)", remedy: remedy, errno: errno,
+      underlying: underlying)
+    error.detail = detail
+    return error
+  }
+
   /// A kind of failure; later versions may add kinds, so a `switch` needs a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind.

@@ -16,13 +16,23 @@ public struct StoreTraits: Hashable, Sendable {
   public let exclusionLease: Duration?
   /// The size of the largest value the store accepts, in bytes.
   public let maximumValueByteCount: Int
+  /// The number of changes that one list of `apply(_:)` can always have, if it is within
+  /// ``maximumListByteCount``.
+  public let maximumChangeCount: Int
+  /// The bytes that the names and values of one list of `apply(_:)` can always have together, if it
+  /// is within ``maximumChangeCount``.
+  ///
+  /// For each change, the value and all parts of the name in UTF-8. A store that refuses lists for
+  /// their size as it stores them states a number whose lists it never refuses.
+  public let maximumListByteCount: Int
   /// Whether every change is refused.
   public let isReadOnly: Bool
 
-  /// States what a store can do.
+  /// States what a store can do; lists of changes may have any size by default.
   public init(
     isAtomic: Bool, isDurable: Bool, seesOtherProcesses: Bool, excludesOtherProcesses: Bool,
-    exclusionLease: Duration? = nil, maximumValueByteCount: Int, isReadOnly: Bool = false
+    exclusionLease: Duration? = nil, maximumValueByteCount: Int,
+    maximumChangeCount: Int = .max, maximumListByteCount: Int = .max, isReadOnly: Bool = false
   ) {
     self.isAtomic = isAtomic
     self.isDurable = isDurable
@@ -30,6 +40,8 @@ public struct StoreTraits: Hashable, Sendable {
     self.excludesOtherProcesses = excludesOtherProcesses
     self.exclusionLease = exclusionLease
     self.maximumValueByteCount = maximumValueByteCount
+    self.maximumChangeCount = maximumChangeCount
+    self.maximumListByteCount = maximumListByteCount
     self.isReadOnly = isReadOnly
   }
 }

@@ -1,7 +1,8 @@
 import SecretStores
 /// The accounts in a namespace of a store, and which of them is the current one.
 ///
-/// There is no list apart from the items: an account exists when it has an item.
+/// There is no list apart from the items: an account exists when it has an item, or the record that
+/// the server rejected one.
 struct AccountBook: Sendable {
   let store: any SecretStore
   let namespace: StoreNamespace
@@ -14,7 +15,7 @@ struct AccountBook: Sendable {
   }
 
   func accounts() throws(StoreError) -> [AccountIdentifier] {
-    Set(try store.names(in: namespace).compactMap(AccountIdentifier.init(owning:))).sorted()
+    Set(try store.names(in: namespace).compactMap { AccountItemName($0)?.account }).sorted()
   }
 
   func current() throws(StoreError) -> AccountIdentifier? {
@@ -31,10 +32,13 @@ struct AccountBook: Sendable {
     return try isThere(account) ? account : nil
   }
 
-  /// Returns whether an account has items.
+  /// Returns whether an account exists.
   func isThere(_ account: AccountIdentifier) throws(StoreError) -> Bool {
-    // Usually it has a user: listing all names for each account would take quadratic time.
-    if try store.contains(try account.name(userIdentifier, in: namespace)) { return true }
+    // Usually it has a user, or had one: listing all names for each account would take quadratic
+    // time.
+    let user = try userName(of: account)
+    if try store.contains(user) { return true }
+    if let record = AccountItemName.rejection(of: user), try store.contains(record) { return true }
     return try accounts().contains(account)
   }
 
@@ -51,17 +55,21 @@ struct AccountBook: Sendable {
     try store.remove(name)
   }
 
-  /// Returns the names of all of an account's items.
-  func names(of account: AccountIdentifier) throws(StoreError) -> [ItemName] {
-    try store.names(in: namespace).filter { AccountIdentifier(owning: $0) == account }
+  private func userName(of account: AccountIdentifier) throws(StoreError) -> ItemName {
+    try AccountItemName.item(userIdentifier, of: account, in: namespace)
   }
 
-  /// Returns whether an account's items, or the current account, may have changed.
+  /// Returns the names of all of an account's items and records.
+  func names(of account: AccountIdentifier) throws(StoreError) -> [ItemName] {
+    try store.names(in: namespace).filter { AccountItemName($0)?.account == account }
+  }
+
+  /// Returns whether an account, or the current account, may have changed.
   func isAbout(_ event: StoreEvent) -> Bool {
     guard case .changed(let names) = event else { return true }
     let currentKey = try? currentKey
     return names.contains { name in
-      name.namespace == namespace && (name == currentKey || AccountIdentifier(owning: name) != nil)
+      name.namespace == namespace && (name == currentKey || AccountItemName(name) != nil)
     }
   }
 }

@@ -1,5 +1,4 @@
 public import SecretStores
-import Foundation
 import Synchronization
 
 /// Several users of one program, each with a session, one of whom is the current user.
@@ -12,15 +11,21 @@ import Synchronization
 ///
 /// Every item belongs to an account by its name in the store, so that one user's items can never be
 /// read as another's. Use a namespace that has no other items.
+///
+/// If the server permanently rejects the refresh of an account's item, the account stays listed in
+/// every process, with the reason, until a user signs in to it or out of it, or it is removed.
+/// Where `StoreTraits.isAtomic` holds, that is recorded in the change that removes the item, and
+/// the record is removed in the change of the next sign-in, without another sync. Elsewhere it is
+/// recorded before the item is removed, and the record is removed after the new item is stored.
 public final class UserAccounts<User: Codable>: Sendable {
   /// The container of the users, without an account.
   public let container: StoreContainer<User>
   /// The identifier under which each account's user is stored.
   public let storageIdentifier: String
   private let notificationPoster: (any NotificationPosting)?
-  private let refresher: SessionRefresher<User>?
+  let refresher: SessionRefresher<User>?
   private let sessions = Mutex<[AccountIdentifier: UserSession<User>]>([:])
-  private let book: AccountBook
+  let book: AccountBook
 
   /// Describes where the accounts are stored; reads nothing.
   ///
@@ -49,7 +54,8 @@ public final class UserAccounts<User: Codable>: Sendable {
   // There are no blocking twins: at the top level of `main.swift`, Swift picks the blocking one of
   // two functions of the same name, even if the call says `await`.
 
-  /// Returns the accounts that have items, in ascending order.
+  /// Returns the accounts, in ascending order: those that have items, and those that have none
+  /// because the server rejected it.
   ///
   /// - Throws: As `SecretStore.names(in:)`.
   public func all() async throws -> [AccountIdentifier] {
@@ -57,7 +63,7 @@ public final class UserAccounts<User: Codable>: Sendable {
     return try await threads.blocking { try book.accounts() }
   }
 
-  /// Returns the current account, if there is one.
+  /// Returns the current account, if there is one; its user may have been rejected.
   ///
   /// - Throws: As `SecretStore.value(for:)`.
   public func current() async throws -> AccountIdentifier? {
@@ -109,75 +115,9 @@ public final class UserAccounts<User: Codable>: Sendable {
     try await threads.blocking { try book.makeCurrent(account) }
   }
 
-  /// Signs many users in as one change of the store, such as when users are imported into a
-  /// service.
-  ///
-  /// Each user is signed in as by ``signIn(_:as:)``: sessions and streams see the change, a refresh
-  /// of the account that is under way does not replace the new user, and a notification is posted.
-  /// The notifications come in ascending order of the accounts, after all users are stored. The
-  /// current account stays the same.
-  ///
-  /// All users are stored or none, where `StoreTraits.isAtomic` holds. Other stores store one
-  /// user after the other, and throw `outcomeUnknown` when they stored only some.
-  ///
-  /// Blocks no thread of the cooperative pool. Stores of this package make the change in one step,
-  /// except the Secret Service. There, and in stores of others, other changes of these accounts
-  /// wait until all users are stored, in all processes where `StoreTraits.excludesOtherProcesses`
-  /// holds; calls that have accounts in common wait for each other, but never deadlock.
-  ///
-  /// - Parameter users: The users by their accounts, up to 10,000.
-  /// - Throws: `valueTooLarge` when there are more users, or more bytes than the store accepts in
-  ///   one change; `unencodable` or `invalidName`; `timedOut` when others changed these accounts
-  ///   for 5 s, where changes wait; `cancelled`; and as `SecretStore.apply(_:)`. No notification is
-  ///   then posted.
-  public func signIn(_ users: [AccountIdentifier: User]) async throws {
-    let maximumCount = 10_000
-    guard users.count <= maximumCount else {
-      throw StoreError(
-        .valueTooLarge, store: "accounts",
-        reason: "one change would sign in \(users.count) users",
-        remedy: "Sign in at most \(maximumCount) users at a time")
-    }
-    let users = users.sorted { $0.key < $1.key }
-    let items = try users.map {
-      try ItemAddress(storageIdentifier, in: container.items(of: $0.key))
-    }
-    let changes = try changes(storing: users.map { $0.value }, in: items)
-    let sessions = users.map { session(of: $0.key) }
-    var before: [(state: SharedSessionState, unsavedCount: Int)] = []
-    var replaced: [UserIdentifier?] = []
-    for session in sessions {
-      let state = try await session.sharedState()
-      before.append((state, state.unsavedCount))
-      replaced.append(await session.storedUserIdentifier())
-    }
-    try await ItemAddress.make(changes, of: items)
-    // Before the first notification: an observer may ask any of the sessions.
-    for (state, unsavedCount) in before {
-      state.reason = .unknown
-      state.forgetRefresh(ofFirst: unsavedCount, in: state)
-    }
-    for (position, session) in sessions.enumerated() {
-      session.announceLogIn(
-        UserIdentifier(of: users[position].value), replacing: replaced[position])
-    }
-  }
-
-  private func changes(
-    storing users: [User], in items: [ItemAddress]
-  ) throws(StoreError) -> [StoreChange] {
-    let encoder = JSONEncoder()
-    var changes: [StoreChange] = []
-    for (user, item) in zip(users, items) {
-      let bytes = try container.coding.bytes(of: user, for: item.name, encoder: encoder)
-      changes.append(.put(bytes, for: item.name))
-    }
-    return changes
-  }
-
   /// Makes an existing account the current one.
   ///
-  /// - Throws: `notSignedIn` when it has no items; otherwise as `SecretStore.apply(_:)`.
+  /// - Throws: `notSignedIn` when it is not listed; otherwise as `SecretStore.apply(_:)`.
   public func makeCurrent(_ account: AccountIdentifier) async throws {
     let (book, session) = (book, storageIdentifier)
     try await threads.blocking {
@@ -189,7 +129,8 @@ public final class UserAccounts<User: Codable>: Sendable {
     }
   }
 
-  /// Signs an account's user out and removes all of its items; an absent account is not an error.
+  /// Signs an account's user out and removes all of its items, and the record of a rejection; an
+  /// absent account is not an error.
   ///
   /// If it was the current account, there is no current account afterwards. If this is interrupted,
   /// the account still exists with its remaining items. Nothing is sent to a server.
@@ -203,7 +144,7 @@ public final class UserAccounts<User: Codable>: Sendable {
     let container = container.items(of: account)
     let names = try await threads.blocking { try book.names(of: account) }
     for name in names {
-      try await ItemAddress(name, in: container.store).make(.remove(name))
+      try await ItemAddress(name, in: container.store).make([.remove(name)])
     }
     sessions.withLock { $0[account] = nil }
   }

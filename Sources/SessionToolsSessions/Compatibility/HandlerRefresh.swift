@@ -11,7 +11,7 @@ struct HandlerRefresh<Item: Codable>: RefreshWork {
   let refresher: SessionRefresher<Item>
   let wish: RefreshWish
 
-  var name: String { session.storageIdentifier }
+  var reported: SessionEvent.ReportedSession { session.reported }
 
   var owner: ObjectIdentifier? { ObjectIdentifier(session) }
 

@@ -67,7 +67,7 @@ public struct StoreContainer<Item: Codable>: StoreBackedContainer {
 
   func name(_ identifier: String) throws(StoreError) -> ItemName {
     guard let account else { return try ItemName(identifier, in: namespace) }
-    return try account.name(identifier, in: namespace)
+    return try AccountItemName.item(identifier, of: account, in: namespace)
   }
 
   /// Returns the container itself.

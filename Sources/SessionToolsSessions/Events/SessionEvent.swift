@@ -7,28 +7,29 @@ import Synchronization
 /// SessionEvent.observer = { event in print(event) }
 /// ```
 ///
-/// No event holds a secret, an item or a user's identity. Sessions are named by their storage
-/// identifier and stores by their path, as in error texts. Later versions may add cases, so a
-/// `switch` needs a `default`; ``description`` has a sentence for each.
+/// No event holds a secret or an item. Sessions are named by their storage identifier and stores by
+/// their path, as in error texts. Only ``account`` says whose session it is, and no text does: a
+/// program that logs it does so by choice. Later versions may add cases, so a `switch` needs a
+/// `default`; ``description`` has a sentence for each.
 public enum SessionEvent: Hashable, Sendable {
   /// A refresh began; one that still waits for its turn has not begun.
-  case refreshBegan(session: String)
+  case refreshBegan(session: ReportedSession)
 
   /// A refresh ended: how, and how long it took, including all tries and the pauses between them.
-  case refreshEnded(session: String, RefreshEnd, after: Duration)
+  case refreshEnded(session: ReportedSession, RefreshEnd, after: Duration)
 
   /// A try of a refresh failed: the number of failed tries since the last success, and the reason.
   ///
   /// Another try may follow.
-  case refreshTryFailed(session: String, count: Int, reason: String)
+  case refreshTryFailed(session: ReportedSession, count: Int, reason: String)
 
   /// A refresh waited 10 ms or longer while another process or session refreshed the item.
-  case refreshWaited(session: String, for: Duration)
+  case refreshWaited(session: ReportedSession, for: Duration)
 
   /// This process signed a user out, for this reason.
   ///
   /// Sign-outs by other processes are reported only in the session's `states`.
-  case signedOut(session: String, SignOutReason<String>)
+  case signedOut(session: ReportedSession, SignOutReason<String>)
 
   /// A task or thread waited for a lock of a store, and then got it, no longer needed it, or timed
   /// out.

@@ -9,7 +9,7 @@ struct WaitingRefresh<Item: Codable>: RefreshWork {
   let shared: SharedSessionState
   let wish: RefreshWish
 
-  var name: String { session.storageIdentifier }
+  var reported: SessionEvent.ReportedSession { session.reported }
   var owner: ObjectIdentifier? { nil }
   var maximumConcurrentCount: Int { session.refresher?.policy.maximumConcurrentCount ?? 1 }
   var endOfProcess: any Error { session.programIsEnding }
@@ -156,7 +156,8 @@ struct SessionRefresh<Item: Codable> {
     shared.recordFailure(error, of: version, at: clock.uptime, retryAfter: retryAfter, policy)
     SessionEvent.report(
       .refreshTryFailed(
-        session: waiting.name, count: shared.failures.count, reason: SessionEvent.reason(error)))
+        session: waiting.reported, count: shared.failures.count,
+        reason: SessionEvent.reason(error)))
   }
 
   /// Returns the handler's result; a handler that takes too long, or during which the exclusive
@@ -267,7 +268,8 @@ struct SessionRefresh<Item: Codable> {
     // The reason may be of a user who was signed out before another process signed this one in.
     shared.reason = .unknown
     let outcome = try await shared.leaving(.rejected(error)) {
-      try await storage.remove(snapshot.version)
+      try await storage.remove(
+        snapshot.version, recording: RecordedRejection(error, at: clock.now))
     }
     guard case .made = outcome else {
       // The user was signed out meanwhile, or a newer item was stored, and the rejection was of an

@@ -86,7 +86,7 @@ final class SharedSessionState: Sendable {
     flight.begin {
       Task.detached(executorPreference: refreshThreads) {
         let time = ObservedTime()
-        SessionEvent.report(.refreshBegan(session: refresh.name))
+        SessionEvent.report(.refreshBegan(session: refresh.reported))
         let result: Result<RefreshEnding, any Error>
         do {
           let ending = try await RefreshFlight.$around.withValue(around + [flight]) {
@@ -97,7 +97,7 @@ final class SharedSessionState: Sendable {
           result = .failure(error)
         }
         time.report {
-          .refreshEnded(session: refresh.name, SessionEvent.RefreshEnd(result), after: $0)
+          .refreshEnded(session: refresh.reported, SessionEvent.RefreshEnd(result), after: $0)
         }
         slot?.giveBack()
         self.end(flight, of: refresh.owner, with: result)
@@ -209,6 +209,19 @@ final class SharedSessionState: Sendable {
     set { state.withLock { $0.reason = newValue } }
   }
 
+  /// Returns why no user is signed in, where the store records rejections.
+  func reason(recorded: RecordedRejection?) -> SignOutReason<any Error> {
+    let reason = reason
+    switch (reason, recorded) {
+    case (.rejected(let error), let recorded?) where recorded.isOf(error): return reason
+    case (_, let recorded?): return .rejected(recorded)
+    // The record was removed since this process made it: perhaps another one signed a user in and
+    // out.
+    case (.rejected, nil): return .unknown
+    case (_, nil): return reason
+    }
+  }
+
   /// Removes the item for a reason.
   ///
   /// The reason is set before the item is removed, for those who see the removal at once. A reason
@@ -257,8 +270,8 @@ let completionThreads = BlockingExecutor(maximumThreadCount: 32)
 
 /// The work of a refresh.
 protocol RefreshWork: Sendable {
-  /// The session, by its storage identifier.
-  var name: String { get }
+  /// The session, as events name it.
+  var reported: SessionEvent.ReportedSession { get }
   /// The only session that may call its handler; `nil` where all sessions of an item share a
   /// refresh.
   var owner: ObjectIdentifier? { get }
@@ -292,7 +305,7 @@ enum RefreshEnding: Sendable {
     case .wasRejected(let error, let session, let user):
       let reason: any Error = error.underlying ?? error
       SessionEvent.report(
-        .signedOut(session: error.session, .rejected(SessionEvent.reason(reason))))
+        .signedOut(session: session.reported, .rejected(SessionEvent.reason(reason))))
       session.wasRejected(reason, user)
     }
   }
@@ -302,7 +315,7 @@ extension RefreshWork {
   /// Reports a wait for another refresh of the item, which has just ended.
   func reportWait(_ time: ObservedTime) {
     // A shorter wait is only the time needed to find out that there is nothing to wait for.
-    time.report { $0 < .milliseconds(10) ? nil : .refreshWaited(session: name, for: $0) }
+    time.report { $0 < .milliseconds(10) ? nil : .refreshWaited(session: reported, for: $0) }
   }
 }
 
@@ -319,6 +332,9 @@ extension SessionEvent.RefreshEnd {
 
 /// A session of any type, as a refresh uses it.
 protocol RefreshingSession: AnyObject, Sendable {
+  /// The session, as events name it.
+  var reported: SessionEvent.ReportedSession { get }
+
   func sharedState() throws(StoreError) -> SharedSessionState
 
   /// Refreshes, whether or not that is needed.

@@ -103,11 +103,13 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// Whether a user is signed in now; blocks while it reads.
   ///
   /// A store that is locked, unreachable or damaged, and an item that cannot be decoded, are
-  /// `unavailable`, never `signedOut`.
+  /// `unavailable`, never `signedOut`. If the server rejected the item of an ``account``, in any
+  /// process, the reason is `rejected`, with a ``RecordedRejection`` unless this process has the
+  /// handler's error.
   open var state: SessionState<T> {
     do {
       if let item = try item() { return .signedIn(item) }
-      return .signedOut(try sharedState().reason)
+      return .signedOut(try signOutReason())
     } catch {
       return .unavailable(error)
     }
@@ -119,7 +121,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open func currentState() async -> SessionState<T> {
     do {
       if let item = try await UnattendedRead.make({ try await item() }) { return .signedIn(item) }
-      return .signedOut(try await sharedState().reason)
+      return .signedOut(try await signOutReason())
     } catch {
       return .unavailable(error)
     }
@@ -206,8 +208,8 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open func deleteItem() throws {
     let shared = try sharedState()
     let unsavedCount = shared.unsavedCount
-    // Creates nothing if there is no item; if that is unknown, removes.
-    if (try? containsItem()) ?? true {
+    // Creates nothing if there is nothing to remove; if that is unknown, removes.
+    if (try? containsItemOrRecord()) ?? true {
       try shared.leaving(.loggedOut(nil)) { try storage().remove() }
     }
     shared.forgetRefresh(ofFirst: unsavedCount, in: shared)
@@ -221,7 +223,7 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open func remove() async throws {
     let shared = try await sharedState()
     let unsavedCount = shared.unsavedCount
-    if (try? await containsItem()) ?? true {
+    if (try? await containsItemOrRecord()) ?? true {
       try await shared.leaving(.loggedOut(nil)) { try await storage().remove() }
     }
     shared.forgetRefresh(ofFirst: unsavedCount, in: shared)
@@ -251,6 +253,13 @@ struct SessionResolution<Item: Codable> {
 }
 
 extension Session {
+  /// The account that owns the item; `nil` where users are not distinguished, as without
+  /// ``UserAccounts``.
+  public var account: AccountIdentifier? {
+    // An item with an invalid name does not exist, and belongs to no account.
+    (try? container.storeContainer())?.account
+  }
+
   /// Returns where the session's item is kept.
   ///
   /// - Throws: `invalidName`.
@@ -297,6 +306,32 @@ extension Session {
     if let state = finalState { return state }
     let session: any RefreshingSession = self
     return try await threads.blocking { () throws(StoreError) in try session.sharedState() }
+  }
+
+  /// Returns why no user is signed in, if that is so.
+  private func signOutReason() throws -> SignOutReason<any Error> {
+    let (shared, storage) = (try sharedState(), try storage())
+    guard storage.recordsRejections else { return shared.reason }
+    return shared.reason(recorded: try storage.recordedRejection())
+  }
+
+  /// Returns why no user is signed in, if that is so.
+  private func signOutReason() async throws -> SignOutReason<any Error> {
+    let (shared, storage) = (try await sharedState(), try storage())
+    guard storage.recordsRejections else { return shared.reason }
+    return shared.reason(recorded: try await storage.recordedRejection())
+  }
+
+  /// Returns whether there is an item, or the record that it was rejected.
+  private func containsItemOrRecord() throws -> Bool {
+    if try containsItem() { return true }
+    return try storage().recordedRejection() != nil
+  }
+
+  /// Returns whether there is an item, or the record that it was rejected.
+  private func containsItemOrRecord() async throws -> Bool {
+    if try await containsItem() { return true }
+    return try await storage().recordedRejection() != nil
   }
 
   private var finalState: SharedSessionState? {

@@ -22,13 +22,15 @@ public enum SessionState<Item> {
 extension SessionState: Sendable where Item: Sendable {}
 
 extension SessionState {
+  var isUnavailable: Bool { if case .unavailable = self { true } else { false } }
+
   /// Returns whether another state is no news to a listener that knows this one.
   ///
   /// Items that cannot be compared count as different, and so do errors, except store errors with
   /// the same code.
   func reportsTheSame(as other: SessionState) -> Bool {
     switch (self, other) {
-    case (.signedOut, .signedOut): true
+    case (.signedOut(let reason), .signedOut(let other)): reason.isRejection == other.isRejection
     case (.signedIn(let item), .signedIn(let other)):
       if let item = item as? any Equatable { item.isEqual(to: other) } else { false }
     case (.unavailable(let error as StoreError), .unavailable(let other as StoreError)):
@@ -36,6 +38,20 @@ extension SessionState {
     default: false
     }
   }
+}
+
+extension SessionState: CustomStringConvertible, CustomReflectable {
+  /// The state without the item, so that a log that prints it has no token in it.
+  public var description: String {
+    switch self {
+    case .signedIn: "signed in"
+    case .signedOut(let reason): "signed out: \(reason)"
+    case .unavailable(let error): "unavailable: \(SessionEvent.reason(error))"
+    }
+  }
+
+  /// The same for `dump(_:)` and debuggers: no item.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension Equatable {

@@ -34,10 +34,10 @@ extension Session where T: Sendable {
       var reported = await self.currentState()
       continuation.yield(reported)
       var recheck = Recheck(occasion, clock: clock)
-      recheck.plan(after: reported)
+      recheck.plan(ifUnavailable: reported.isUnavailable)
       for await _ in occasions {
         let state = await self.currentState()
-        recheck.plan(after: state)
+        recheck.plan(ifUnavailable: state.isUnavailable)
         if state.reportsTheSame(as: reported) { continue }
         reported = state
         continuation.yield(state)
@@ -47,35 +47,5 @@ extension Session where T: Sendable {
     }
     continuation.onTermination = { _ in reading.cancel() }
     return stream
-  }
-}
-
-/// A poll of an unavailable state, with growing pauses.
-private struct Recheck {
-  private static let first = Duration.seconds(1)
-  private static let longest = Duration.seconds(15)
-
-  private let occasion: AsyncStream<Void>.Continuation
-  private let clock: any SessionClock
-  private var pause = Self.first
-  private var timer: Task<Void, Never>?
-
-  init(_ occasion: AsyncStream<Void>.Continuation, clock: any SessionClock) {
-    self.occasion = occasion
-    self.clock = clock
-  }
-
-  mutating func plan(after state: SessionState<some Any>) {
-    cancel()
-    guard case .unavailable = state else {
-      pause = Self.first
-      return
-    }
-    timer = clock.after(pause) { [occasion] in occasion.yield() }
-    pause = min(pause * 2, Self.longest)
-  }
-
-  func cancel() {
-    timer?.cancel()
   }
 }

@@ -6,6 +6,8 @@ public enum SignOutReason<Cause> {
   /// The reason is not known in this process: no user has signed in yet, or the user was signed out
   /// by another process or before this one started.
   ///
+  /// In an account (``UserAccounts``), a rejection by the server is known in every process.
+  ///
   /// No event has this reason.
   case unknown
   /// The user signed out, or was signed out, because of this if there is a cause.
@@ -14,17 +16,34 @@ public enum SignOutReason<Cause> {
   case rejected(Cause)
 }
 
+extension SignOutReason {
+  var isRejection: Bool { if case .rejected = self { true } else { false } }
+}
+
 extension SignOutReason: Sendable where Cause: Sendable {}
 extension SignOutReason: Equatable where Cause: Equatable {}
 extension SignOutReason: Hashable where Cause: Hashable {}
 
-extension SignOutReason: CustomStringConvertible where Cause == String {
+extension SignOutReason: CustomStringConvertible {
   /// Why the user was signed out, for a person.
+  ///
+  /// Of a cause that is an error of another library, which may quote a secret, only the type is in
+  /// it.
   public var description: String {
     switch self {
     case .unknown, .loggedOut(nil): "the user was signed out"
-    case .loggedOut(let cause?): "the user was signed out because of an error: \(cause)"
-    case .rejected(let cause): "the user was signed out by the server: \(cause)"
+    case .loggedOut(let cause?):
+      "the user was signed out because of an error: \(Self.text(of: cause))"
+    case .rejected(let cause): "the user was signed out by the server: \(Self.text(of: cause))"
+    }
+  }
+
+  private static func text(of cause: Cause) -> String {
+    switch cause {
+    // The causes of events are texts without secrets.
+    case let text as String: text
+    case let error as any Error: SessionEvent.reason(error)
+    default: "\(Cause.self)"
     }
   }
 }

@@ -216,7 +216,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   private func announceLogOut(_ error: (any Error)?, _ user: UserIdentifier?) {
     SessionEvent.report(
       .signedOut(
-        session: storageIdentifier, .loggedOut(error.map { SessionEvent.reason($0) })))
+        session: reported, .loggedOut(error.map { SessionEvent.reason($0) })))
     announce(.loggedOut(error), user)
   }
 

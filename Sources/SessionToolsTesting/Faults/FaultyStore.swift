@@ -22,6 +22,7 @@ public final class FaultyStore: SecretStore {
   private let name: String
   private let isAtomic: Bool?
   private let maximumValueByteCount: Int?
+  private let maximumChangeCount: Int?
   private let script = Shared(FaultScript())
   private let relay = EventRelay()
 
@@ -34,14 +35,17 @@ public final class FaultyStore: SecretStore {
   ///     default as the other store. No wrapper makes a store atomic that is not.
   ///   - maximumValueByteCount: The largest value it takes, at most that of the other store, which
   ///     is the default.
+  ///   - maximumChangeCount: The most changes it takes in one list, at most as many as the other
+  ///     store promises to take, which is the default.
   public init(
     _ store: some SecretStore, name: String = "faulty store", isAtomic: Bool? = nil,
-    maximumValueByteCount: Int? = nil
+    maximumValueByteCount: Int? = nil, maximumChangeCount: Int? = nil
   ) {
     self.store = store
     self.name = name
     self.isAtomic = isAtomic
     self.maximumValueByteCount = maximumValueByteCount
+    self.maximumChangeCount = maximumChangeCount
   }
 
   deinit {
@@ -58,6 +62,8 @@ public final class FaultyStore: SecretStore {
       exclusionLease: traits.exclusionLease,
       maximumValueByteCount: min(
         traits.maximumValueByteCount, maximumValueByteCount ?? Int.max),
+      maximumChangeCount: min(traits.maximumChangeCount, maximumChangeCount ?? Int.max),
+      maximumListByteCount: traits.maximumListByteCount,
       isReadOnly: traits.isReadOnly)
   }
 
@@ -258,6 +264,11 @@ extension FaultyStore {
   }
 
   private func checkSizes(_ changes: [StoreChange]) throws(StoreError) {
+    if let maximumChangeCount, changes.count > maximumChangeCount {
+      throw StoreError(
+        .valueTooLarge, store: name, reason: "one change has \(changes.count) items",
+        remedy: "Make several changes of at most \(maximumChangeCount) items")
+    }
     guard let maximumValueByteCount else { return }
     for case .put(let value, for: let itemName) in changes
     where value.byteCount > maximumValueByteCount {

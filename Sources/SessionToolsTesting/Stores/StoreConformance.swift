@@ -96,12 +96,15 @@ extension StoreConformance {
     case excludesOtherProcesses
     /// The largest value is one that a test can store: 64 MiB or less.
     case limitedValues
+    /// The longest list of changes that the traits promise has 10,000 changes or less.
+    case limitedLists
     /// The test provides ``StoreUnderTest/reopen``.
     case reopening
     /// The test provides ``StoreUnderTest/lock`` and ``StoreUnderTest/unlock``.
     case locking
 
     private static let maximumStoredByteCount = 64 << 20
+    private static let maximumChangeCount = 10_000
 
     /// Returns whether a store meets the requirement.
     func isMet(by subject: StoreUnderTest) -> Bool {
@@ -111,6 +114,7 @@ extension StoreConformance {
       case .seesOtherProcesses: traits.seesOtherProcesses
       case .excludesOtherProcesses: traits.excludesOtherProcesses
       case .limitedValues: traits.maximumValueByteCount <= Self.maximumStoredByteCount
+      case .limitedLists: traits.maximumChangeCount <= Self.maximumChangeCount
       case .reopening: subject.reopen != nil
       case .locking: subject.lock != nil && subject.unlock != nil
       }

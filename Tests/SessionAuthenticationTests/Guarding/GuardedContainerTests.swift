@@ -72,6 +72,38 @@ struct GuardedContainerTests {
     var id = "ada"
   }
 
+  private struct Pass: Codable, ExpiringItem, Sendable {
+    var expirationDate: Date? = .distantPast
+  }
+
+  @Test func `accounts and their rejections are listed while the gate is locked`() async throws {
+    let test = TestGate()
+    let store = MemoryStore()
+    let open = try UserAccounts(
+      container: StoreContainer<Pass>(store, service: "mail"),
+      refresher: SessionRefresher { _ in .rejected(NeverHappened()) })
+    let ada = try AccountIdentifier("ada")
+    try await open.signIn(Pass(), as: ada)
+    await #expect(throws: SessionError.self) { try await open.session(of: ada).validItem() }
+    try await open.signIn(Pass(), as: AccountIdentifier("bob"))
+    let guarded = try UserAccounts(
+      container: StoreContainer<Pass>(
+        GuardedStore(store, behind: test.gate, whenLocked: .authenticate), service: "mail"))
+    #expect(
+      try await guarded.currentStates().map { "\($0)" }
+        == ["ada: signed out by the server: NeverHappened", "bob: signed in"])
+    var states = guarded.states.makeAsyncIterator()
+    #expect(await states.next()?.count == 2)
+    #expect(test.askedCount == 0)
+    // As for every session behind a gate.
+    guard case .unavailable(StoreError.locked) = await guarded.session(of: ada).currentState()
+    else { throw NeverHappened() }
+    try await test.open()
+    guard case .signedOut(.rejected) = await guarded.session(of: ada).currentState() else {
+      throw NeverHappened()
+    }
+  }
+
   @Test(arguments: [GuardedStore.WhenLocked.authenticate, .wait(.seconds(3600))])
   func `a session's state and its end neither ask nor wait`(
     whenLocked: GuardedStore.WhenLocked

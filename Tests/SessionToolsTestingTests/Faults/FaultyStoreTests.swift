@@ -315,6 +315,22 @@ import Testing
     #expect(try await memory.names(in: nil) == [names[0]])
   }
 
+  @Test func `refuses lists that are longer than its limit`() async throws {
+    let store = FaultyStore(memory, maximumChangeCount: 2)
+    #expect(store.traits.maximumChangeCount == 2)
+    #expect(FaultyStore(store, maximumChangeCount: 3).traits.maximumChangeCount == 2)
+    let changes = names.prefix(3).map { StoreChange.put(SecretBytes(utf8: "abc"), for: $0) }
+    try #require(changes.count == 3)
+    await #expect {
+      try await store.apply(changes)
+    } throws: {
+      StoreError.valueTooLarge ~= $0
+    }
+    #expect(try await memory.names(in: nil).isEmpty)
+    try await store.apply(Array(changes.prefix(2)))
+    #expect(try await memory.names(in: nil).count == 2)
+  }
+
   @Test func `has its state shown by a session`() async throws {
     let session = Session<String>(
       container: try StoreContainer(store, service: "mail"), storageIdentifier: "user")

@@ -37,10 +37,13 @@ import Testing
   /// Returns a faulty store without a fault, on a store that outlives it.
   private static func faultyStore() -> StoreUnderTest {
     let memory = MemoryStore()
-    let store = FaultyStore(memory, maximumValueByteCount: 1 << 20)
+    let limited = { @Sendable in
+      FaultyStore(memory, maximumValueByteCount: 1 << 20, maximumChangeCount: 100)
+    }
+    let store = limited()
     let locking = Weak(store)
     return StoreUnderTest(
-      store, reopen: { FaultyStore(memory, maximumValueByteCount: 1 << 20) },
+      store, reopen: limited,
       lock: { locking.value?.lock() }, unlock: { locking.value?.unlock() })
   }
 

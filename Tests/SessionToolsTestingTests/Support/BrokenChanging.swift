@@ -73,6 +73,8 @@ extension BrokenStore {
     case .keepsTheFirstOfAList:
       var seen: Set<ItemName> = []
       changes.removeAll { $0.value != nil && !seen.insert($0.name).inserted }
+    case .refusesTheLongestList where changes.count >= traits.maximumChangeCount:
+      throw error(StoreError.valueTooLarge, "a list is too long")
     case .makesSixteenChanges: changes = Array(changes.prefix(16))
     default: break
     }

@@ -57,7 +57,8 @@ final class BrokenStore: SecretStore {
   var traits: StoreTraits {
     StoreTraits(
       isAtomic: true, isDurable: false, seesOtherProcesses: true, excludesOtherProcesses: true,
-      maximumValueByteCount: BrokenWorld.maximumValueByteCount)
+      maximumValueByteCount: BrokenWorld.maximumValueByteCount,
+      maximumChangeCount: BrokenWorld.maximumChangeCount)
   }
 
   func protection() -> StoreProtection {

@@ -5,6 +5,7 @@ import Synchronization
 /// The state that several objects of one broken store share.
 final class BrokenWorld: Sendable {
   static let maximumValueByteCount = 128 << 10
+  static let maximumChangeCount = 100
 
   let memory = MemoryStore()
   /// The memory that `async` calls use in a store with two memories.

@@ -12,7 +12,7 @@ enum Defect: String, CaseIterable, CustomStringConvertible, Sendable {
   // Changes
   case keepsTheFirstValue, removesByPrefix, ignoresRemovals, failsToRemoveAbsent, staysRemoved
   case containsForGood, failsEmptyLists, removesFirst, putsFirst, keepsTheFirstOfAList
-  case makesSixteenChanges, showsPartsOfLists
+  case makesSixteenChanges, refusesTheLongestList, showsPartsOfLists
   // Keys
   case listsInNoOrder, listsNamespacesInNoOrder, listsAllNamespaces, listsTwice, listsRemoved
   case failsToListNothing

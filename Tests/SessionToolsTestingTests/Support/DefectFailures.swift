@@ -170,6 +170,9 @@ extension Defect {
       "a list may have many changes",
       "a migration finds every item",
     ],
+    .refusesTheLongestList: [
+      "a list as long as the traits promise is accepted"
+    ],
     .listsNamespacesInNoOrder: [
       "a list of a cancelled task is applied all or nothing",
       "a removed name is not listed",

@@ -12,17 +12,21 @@ import Testing
     var description: String { "\(locks) locks, \(syncs) syncs" }
   }
 
-  @Test func `signing in takes one lock and one sync, a refresh two locks and one sync`() throws {
+  /// In an account, signing in also removes the record of a rejection, if there is one.
+  @Test(arguments: [[], ["ada"]])
+  func `signing in takes one lock and one sync, a refresh two locks and one sync`(
+    account: [String]
+  ) throws {
     let directory = try TemporaryDirectory()
     _ = try SealedFileStore.create(
       at: directory["store"], key: KeyFile.create(at: directory["key"]))
     let trace = directory["trace"]
-    let outcome = try Program.outcome(of: [
-      "strace", "-f", "-qq", "-s", "32", "-o", trace, "-e", "trace=fcntl,fdatasync,fsync,write",
-      BuildDirectory.program("SessionToolsSessionWorker"), "road", directory["store"],
-      directory["key"],
-      "http://localhost",
-    ])
+    let outcome = try Program.outcome(
+      of: [
+        "strace", "-f", "-qq", "-s", "32", "-o", trace, "-e", "trace=fcntl,fdatasync,fsync,write",
+        BuildDirectory.program("SessionToolsSessionWorker"), "road", directory["store"],
+        directory["key"], "http://localhost",
+      ] + account)
     try #require(outcome.status == 0, "\(outcome.text)")
     var counts: [String: Counts] = [:]
     var (moment, current) = ("", Counts())

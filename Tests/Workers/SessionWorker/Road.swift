@@ -8,9 +8,11 @@ func takeTheRoad() async throws {
     var number = 0
     var expirationDate: Date? = .distantPast
   }
+  let account = arguments.count > 4 ? try AccountIdentifier(argument(4)) : nil
   let session = UserSession(
-    container: try StoreContainer<Token>(store, service: "worker"), storageIdentifier: "road",
-    notificationPoster: nil,
+    container: StoreContainer<Token>(
+      store, namespace: try StoreNamespace(service: "worker"), account: account),
+    storageIdentifier: "road", notificationPoster: nil,
     refresher: SessionRefresher { request in
       .refreshed(Token(number: request.item.number + 1, expirationDate: .distantFuture))
     })
@@ -22,4 +24,22 @@ func takeTheRoad() async throws {
   let token = try await session.validItem()
   say("refreshed")
   guard token.number == 2 else { fail("the item was not refreshed") }
+}
+
+/// Signs a user in to an account, whose refresh the server then permanently rejects.
+func signInToBeRejected(as account: AccountIdentifier) async throws {
+  struct Token: Codable, ExpiringItem, Sendable {
+    var expirationDate: Date? = .distantPast
+  }
+  let accounts = try UserAccounts(
+    container: StoreContainer<Token>(store, service: "worker"),
+    refresher: SessionRefresher { _ in
+      .rejected(StoreError(.io, store: "server", reason: "the grant was revoked"))
+    })
+  try await accounts.signIn(Token(), as: account)
+  do {
+    _ = try await accounts.session(of: account).validItem()
+  } catch SessionError.rejected {
+    say("rejected")
+  }
 }

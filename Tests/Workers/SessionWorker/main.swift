@@ -13,7 +13,8 @@ import SessionToolsBase
 //   crowd DIRECTORY KEYFILE URL USERS      signs users in, and refreshes them all at once
 //   crowd-old DIRECTORY KEYFILE URL USERS  the same with completions
 //   crowd-end DIRECTORY KEYFILE URL USERS  the same until SIGTERM
-//   road DIRECTORY KEYFILE URL             signs in and refreshes once, for a count of system calls
+//   road DIRECTORY KEYFILE URL [ACCOUNT]   signs in and refreshes once, for a count of system calls
+//   reject DIRECTORY KEYFILE URL ACCOUNT   signs in to an account, which the server then rejects
 //   lookup DIRECTORY KEYFILE URL           asks while another server's name is looked up
 
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -62,6 +63,7 @@ case "crowd", "crowd-old", "crowd-end":
   default: try await crowd.askUntilStopped()
   }
 case "road": try await takeTheRoad()
+case "reject": try await signInToBeRejected(as: AccountIdentifier(argument(4)))
 case "lookup": try await askDuringLookup(at: argument(3))
 default: fail("no such command: \(argument(0))")
 }

@@ -100,7 +100,15 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     Commit(storage: self, item: item, replaced: version)
   }
 
-  func remove(_ version: ItemVersion) async throws -> ChangeOutcome {
+  var recordsRejections: Bool { false }
+
+  func recordedRejection() throws -> RecordedRejection? { nil }
+
+  func recordedRejection() async throws -> RecordedRejection? { nil }
+
+  func remove(
+    _ version: ItemVersion, recording rejection: RecordedRejection
+  ) async throws -> ChangeOutcome {
     try change(ifStored: version) { try container.removeItem(forIdentifier: identifier) }
   }
 

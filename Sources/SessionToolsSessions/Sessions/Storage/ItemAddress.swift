@@ -3,6 +3,9 @@ import SecretStores
 struct ItemAddress: Sendable {
   let store: any SecretStore
   let name: ItemName
+  /// The name of the record that the server rejected the item; `nil` where none is kept: only
+  /// accounts are listed after a rejection.
+  let rejection: ItemName?
   // Found once, because every refresh needs them; a gate is always before the same store.
   /// The same store, if it is a gate before another one.
   let gate: (any WrappingStore)?
@@ -26,13 +29,17 @@ struct ItemAddress: Sendable {
   ///
   /// - Throws: `invalidName`.
   init(_ identifier: String, in container: StoreContainer<some Any>) throws(StoreError) {
-    self.init(try container.name(identifier), in: container.store)
+    let name = try container.name(identifier)
+    self.init(
+      name, in: container.store,
+      rejection: container.account == nil ? nil : AccountItemName.rejection(of: name))
   }
 
   /// Names an item in a store.
-  init(_ name: ItemName, in store: any SecretStore) {
+  init(_ name: ItemName, in store: any SecretStore, rejection: ItemName? = nil) {
     self.store = store
     self.name = name
+    self.rejection = rejection
     gate = store as? any WrappingStore
     let innermost = store.innermost
     leasing = innermost as? any LeasingStore
@@ -40,41 +47,41 @@ struct ItemAddress: Sendable {
     reader = store.object
   }
 
-  /// Makes a change of the item if one of some versions is stored.
+  /// Makes changes of the item, and of its record, if one of some versions of the item is stored.
   func apply(
-    _ change: StoreChange, ifStored versions: Set<ItemVersion>
+    _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
   ) async throws -> ChangeOutcome {
     let condition = ItemCondition.stored(name, isOneOf: versions)
     if let conditional {
       try await gate?.waitUntilAllAllowChanges()
-      return try await conditional.asyncApply([change], if: condition)
+      return try await conditional.asyncApply(changes, if: condition)
     }
     return try await exclusively {
       // Below a gate, if there is one: the value is compared and given to no one. The item that a
       // server issued in exchange for the stored one must be stored even while no user is
       // authenticated.
       let outcome = condition.outcome(whenStored: try await store.innermost.asyncValue(for: name))
-      if outcome == .made { try await store.asyncApply([change]) }
+      if outcome == .made { try await store.asyncApply(changes) }
       return outcome
     }
   }
 
-  /// Makes a change of the item while no change that depends on it is made.
-  func make(_ change: StoreChange) throws {
-    guard conditional == nil else { return try store.apply([change]) }
+  /// Makes changes of the item, and of its record, while no change that depends on it is made.
+  func make(_ changes: [StoreChange]) throws {
+    guard conditional == nil else { return try store.apply(changes) }
     try store.withExclusiveAccess(to: name.changeLock, timeout: Self.changeTimeout) {
-      try store.apply([change])
+      try store.apply(changes)
     }
   }
 
-  /// Makes a change of the item while no change that depends on it is made.
-  func make(_ change: StoreChange) async throws {
-    guard conditional == nil else { return try await store.asyncApply([change]) }
-    try await exclusively { try await store.asyncApply([change]) }
+  /// Makes changes of the item, and of its record, while no change that depends on it is made.
+  func make(_ changes: [StoreChange]) async throws {
+    guard conditional == nil else { return try await store.asyncApply(changes) }
+    try await exclusively { try await store.asyncApply(changes) }
   }
 
-  /// Makes a change of each of several items, all or none, while no change that depends on one of
-  /// them is made.
+  /// Makes changes of several items and of their records, all or none, while no change that depends
+  /// on one of the items is made.
   ///
   /// Takes exclusive access to one item after the other and keeps it until the change is made. All
   /// callers use the same order, and a change of a single item waits for no other item, so that

@@ -34,6 +34,14 @@ protocol ItemStorage<Item>: Sendable {
   /// Removes the item; a refresh in any process then stores none.
   func remove() async throws
 
+  /// Whether it is recorded in the store when the server rejects the item.
+  var recordsRejections: Bool { get }
+
+  /// Returns what is recorded; counts only if there is no item.
+  func recordedRejection() throws -> RecordedRejection?
+  /// Returns what is recorded; counts only if there is no item.
+  func recordedRejection() async throws -> RecordedRejection?
+
   // MARK: What a refresh asks for
 
   /// Reads the item as it is stored now.
@@ -54,8 +62,11 @@ protocol ItemStorage<Item>: Sendable {
   /// Prepares to store an item in the place of a version, if that is still stored.
   func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit
 
-  /// Removes the item if it is still stored.
-  func remove(_ version: ItemVersion) async throws -> ChangeOutcome
+  /// Removes the item, because the server rejected it, if it is still stored; records that in the
+  /// same change, where rejections are recorded.
+  func remove(
+    _ version: ItemVersion, recording rejection: RecordedRejection
+  ) async throws -> ChangeOutcome
 }
 
 extension ItemStorage {

@@ -30,7 +30,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
       // The new item itself may be replaced, too: a store that did not know whether it made this
       // change may have made it.
       try await address.apply(
-        .put(encoded, for: address.name), ifStored: [replaced, ItemVersion(encoded)])
+        [.put(encoded, for: address.name)], ifStored: [replaced, ItemVersion(encoded)])
     }
   }
 
@@ -68,16 +68,24 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   }
 
   func save(_ new: Item) throws {
-    try address.make(.put(try bytes(of: new), for: name))
+    try address.make(address.signIn(try bytes(of: new)))
   }
 
   func save(_ new: sending Item) async throws {
-    try await address.make(.put(try bytes(of: new), for: name))
+    try await address.make(address.signIn(try bytes(of: new)))
   }
 
-  func remove() throws { try address.make(.remove(name)) }
+  func remove() throws { try address.make(address.signOut()) }
 
-  func remove() async throws { try await address.make(.remove(name)) }
+  func remove() async throws { try await address.make(address.signOut()) }
+
+  var recordsRejections: Bool { address.rejection != nil }
+
+  func recordedRejection() throws -> RecordedRejection? { try address.recordedRejection() }
+
+  func recordedRejection() async throws -> RecordedRejection? {
+    try await address.recordedRejection()
+  }
 
   func snapshot() async throws -> ItemSnapshot<Item>? {
     try await store.asyncValue(for: name).map(snapshot(of:))
@@ -110,7 +118,9 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     Commit(address: address, encoded: try bytes(of: new), replaced: version)
   }
 
-  func remove(_ version: ItemVersion) async throws -> ChangeOutcome {
-    try await address.apply(.remove(name), ifStored: [version])
+  func remove(
+    _ version: ItemVersion, recording rejection: RecordedRejection
+  ) async throws -> ChangeOutcome {
+    try await address.apply(try address.reject(rejection), ifStored: [version])
   }
 }

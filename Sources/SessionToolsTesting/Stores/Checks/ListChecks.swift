@@ -48,6 +48,21 @@ extension StoreConformance {
       try await store.apply(names.dropFirst().map { .remove($0) })
       try await store.expectNames([names[0]])
     },
+    Check(
+      "a list as long as the traits promise is accepted",
+      "A list within maximumChangeCount and maximumListByteCount is never refused for its size.",
+      [.limitedLists]
+    ) { store in
+      let names = try (0..<store.store.traits.maximumChangeCount).map {
+        try ItemName("\($0)", in: "conformance")
+      }
+      let value = Sample("text").bytes
+      do {
+        try await store.apply(names.map { .put(value, for: $0) })
+      } catch StoreError.valueTooLarge {
+        throw Finding(expected: "a change of \(names.count) items", seen: "valueTooLarge")
+      }
+    },
     Check("no reader sees a part of a list", atomicity, [.atomicity]) { store in
       try await store.expectWholeLists()
     },

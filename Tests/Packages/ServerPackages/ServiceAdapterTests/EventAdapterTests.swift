@@ -21,6 +21,81 @@ struct TalkativeError: Error, CustomStringConvertible {
   let description = "the server said no to s3cret"
 }
 
+/// How a log writes the account of an event.
+@Suite struct `the account of an event` {
+  private func entry(
+    _ accounts: SessionLog.Accounts?, of account: String?
+  ) throws -> Logger.Metadata {
+    let handler = InMemoryLogHandler()
+    let logger = Logger(label: "sessions") { _ in handler }
+    let log = accounts.map { SessionLog(logger, accounts: $0) } ?? SessionLog(logger)
+    let owner = try account.map { try AccountIdentifier($0) }
+    log.record(.signedOut(session: .init("user", account: owner), .loggedOut(nil)))
+    let entries = handler.entries
+    #expect(entries.count == 1)
+    #expect(account.map { "\(entries[0].message)".contains($0) } != true)
+    return entries[0].metadata
+  }
+
+  @Test func `is left out, unless the program asks for it`() throws {
+    #expect(try entry(nil, of: "ada") == ["session": "user"])
+    #expect(try entry(SessionLog.Accounts.none, of: "ada") == ["session": "user"])
+    #expect(try entry(.plain, of: "ada\n") == ["session": "user", "account": "ada\\n"])
+    #expect(try entry(.plain, of: nil) == ["session": "user"])
+  }
+
+  @Test func `is the same hash each time, with the same key`() throws {
+    func hash(_ key: String, _ account: String) throws -> String? {
+      let hash = try AccountHash(key: SecretBytes(utf8: key))
+      let entry = try entry(.hashed(hash), of: account)
+      #expect(entry["account"] == .string(hash(try AccountIdentifier(account))))
+      return entry["account"].map { "\($0)" }
+    }
+    let key = "0123456789abcdef0123456789abcdef"
+    let ada = try #require(try hash(key, "ada"))
+    // printf %s ada | openssl mac -digest SHA256 -macopt key:$key HMAC
+    #expect(ada == "7f06173e229c19dd")
+    #expect(try hash(key, "ada") == ada)
+    #expect(try hash(key, "bob") != ada)
+    #expect(try hash("another key of sufficient length", "ada") != ada)
+    let error = #expect(throws: StoreError.self) {
+      try AccountHash(key: SecretBytes(utf8: "0123456789abcde"))
+    }
+    #expect(error?.code == .invalidKey)
+  }
+
+  /// Against the computation of Python, around the lengths at which blocks end.
+  @Test func `is HMAC-SHA256, whatever the lengths are`() throws {
+    let lengths = [1, 16, 54, 55, 56, 63, 64, 65, 119, 120, 128, 1000]
+    let cases = lengths.flatMap { key in lengths.map { (max(key, 16), $0) } }
+    let script = """
+      import hmac, sys
+      for line in sys.stdin:
+        key, text = (bytes(i % 26 + 97 for i in range(int(n))) for n in line.split())
+        print(hmac.new(key, text, "sha256").hexdigest()[:16])
+      """
+    let (input, output) = (Pipe(), Pipe())
+    let python = Process()
+    python.executableURL = URL(filePath: "/usr/bin/python3")
+    python.arguments = ["-c", script]
+    (python.standardInput, python.standardOutput) = (input, output)
+    try python.run()
+    let lines = cases.map { "\($0) \($1)\n" }.joined()
+    try input.fileHandleForWriting.write(contentsOf: Data(lines.utf8))
+    try input.fileHandleForWriting.close()
+    let expected = String(
+      decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self
+    ).split(separator: "\n").map(String.init)
+    python.waitUntilExit()
+    func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8($0 % 26 + 97) } }
+    let found = try cases.map { key, text in
+      try AccountHash(key: SecretBytes(bytes(key)))(
+        AccountIdentifier(String(decoding: bytes(text), as: UTF8.self)))
+    }
+    #expect(found == expected)
+  }
+}
+
 func session(
   _ name: String, in store: some SecretStore = MemoryStore(),
   _ refresh: @escaping SessionRefresher<Pass>.Handler
