@@ -28,6 +28,12 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
     wrong("\(name) is \(value ?? "absent")") { $0[name] = value }
   }
 
+  private static func payload(
+    _ name: String, _ change: @escaping @Sendable (String) -> Data
+  ) -> IdentityCase {
+    wrong(name) { $0.payload = change($0.object) }
+  }
+
   private static let deep =
     String(repeating: "[", count: 10_000) + String(repeating: "]", count: 10_000)
 
@@ -72,13 +78,19 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
       wrong("email stands twice") { $0.append("email", #""SECRET@other.example""#) },
       wrong("a claim is nested 10,000 levels deep") { $0["deep"] = deep },
       wrong("a claim is not JSON") { $0["more"] = "SECRET" },
-      wrong("there is text behind the claims") { $0.payload = "{} SECRET" },
-      wrong("the claims are cut") { $0.payload = #"{"iss": "https://a.exam"# },
-      wrong("the claims are a list") { $0.payload = "[]" },
-      wrong("the claims are a text") { $0.payload = #""SECRET""# },
-      wrong("there are no claims") { $0.payload = "" },
-      wrong("the claims are empty") { $0.payload = "{}" },
-      wrong("a byte order mark stands in front") { $0.payload = "\u{FEFF}{}" },
+      payload("there is text behind the claims") { Data("\($0) SECRET".utf8) },
+      payload("the claims are cut") { Data($0.dropLast().utf8) },
+      payload("the claims are a list") { Data("[\($0)]".utf8) },
+      payload("the claims are a text") { _ in Data(#""SECRET""#.utf8) },
+      payload("there are no claims") { _ in Data() },
+      payload("the claims are empty") { _ in Data("{}".utf8) },
+      payload("a byte order mark stands in front") { Data("\u{FEFF}\($0)".utf8) },
+      payload("a blank stands in front") { Data(" \($0)".utf8) },
+      payload("the claims are UTF-16") { $0.data(using: .utf16LittleEndian) ?? Data() },
+      payload("the claims are UTF-16, with a mark") { $0.data(using: .utf16) ?? Data() },
+      payload("the claims are Latin-1") {
+        Data($0.dropLast().utf8) + Data(#", "city": "K"#.utf8) + [0xF6] + Data(#"ln"}"#.utf8)
+      },
       wrong("the token is too large") { $0["more"] = long },
       wrong("alg is 'none'") { $0.header = #"{"alg": "none"}"# },
       wrong("alg is 'None'") { $0.header = #"{"alg": "None"}"# },

@@ -240,6 +240,12 @@ import WebLogin
       client: client, redirectAddress: WebServiceStage.redirectAddress, scopes: ["openid"],
       key: stage.key)
     await expect(.otherLogin, third, query, jar.fields)
+    let resource = OAuthClient(
+      issuer: stage.server.address, clientID: "app", resources: ["https://api.example"])
+    let fourth = try WebServiceLogin(
+      client: resource, redirectAddress: WebServiceStage.redirectAddress, scopes: ["openid"],
+      key: stage.key)
+    await expect(.otherLogin, fourth, query, jar.fields)
   }
 
   @Test func `sends the code to the endpoint of its start`() async throws {

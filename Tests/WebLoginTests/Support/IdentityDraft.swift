@@ -3,8 +3,8 @@ import Foundation
 /// An identity token to be, whose parts a test changes.
 struct IdentityDraft: Sendable {
   /// Base64 for URLs, without padding.
-  static func base64(_ text: String) -> String {
-    Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+  static func base64(_ bytes: Data) -> String {
+    bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
       .replacing("=", with: "")
   }
 
@@ -12,8 +12,8 @@ struct IdentityDraft: Sendable {
   /// Names with their values as JSON, in order.
   private(set) var claims: [(name: String, value: String)]
   var signature = "c2lnbmF0dXJl"
-  /// Takes the place of the claims.
-  var payload: String?
+  /// Takes the place of the claims' JSON.
+  var payload: Data?
 
   /// A token with no fault.
   init(nonce: String?, at now: Date) {
@@ -46,9 +46,13 @@ struct IdentityDraft: Sendable {
     self[name] = self[name].flatMap { Int($0) }.map { "\($0 + seconds)" }
   }
 
+  /// The claims as JSON.
+  var object: String {
+    "{\(claims.map { "\"\($0.name)\": \($0.value)" }.joined(separator: ", "))}"
+  }
+
   var text: String {
-    let object = claims.map { "\"\($0.name)\": \($0.value)" }.joined(separator: ", ")
-    return [Self.base64(header), Self.base64(payload ?? "{\(object)}"), signature]
-      .joined(separator: ".")
+    let parts = [Data(header.utf8), payload ?? Data(object.utf8)].map(Self.base64)
+    return (parts + [signature]).joined(separator: ".")
   }
 }
