@@ -33,8 +33,9 @@ struct ClaimSet {
   ///   - name: What the object is called in messages.
   /// - Throws: `unreadable`.
   init(_ json: [UInt8], called name: String) throws(IdentityFault) {
-    // Foundation's decoder would read UTF-16 as well. Its errors may quote what it reads.
-    guard json.first == UInt8(ascii: "{"), String(validating: json, as: UTF8.self) != nil,
+    // Foundation's decoder would read UTF-16 as well, in which names(_:) would find no name twice.
+    // Its errors may quote what it reads.
+    guard json.first == UInt8(ascii: "{"), !json.contains(0), String(validating: json, as: UTF8.self) != nil,
       let members = try? JSONDecoder().decode(Members.self, from: Data(json)),
       let names = Self.names(json)
     else { throw .unreadable("has a \(name) that is not a JSON object") }

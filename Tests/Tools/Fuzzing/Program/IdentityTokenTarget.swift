@@ -25,9 +25,10 @@ enum IdentityTokenTarget {
         "the fault quotes the token: \(error)")
     }
     try require(text.utf8.count <= IdentityToken.maximumByteCount, "the token is too large")
-    // Another reader of JSON finds the same claims.
-    guard let claims = try JSONSerialization.jsonObject(with: token.payload) as? [String: Any]
-    else { throw Finding("the claims are no object") }
+    // Another reader of JSON finds the same claims. It reads all of them, also one whose text is not
+    // valid, and refuses the whole then.
+    guard let object = try? JSONSerialization.jsonObject(with: token.payload) else { return }
+    guard let claims = object as? [String: Any] else { throw Finding("the claims are no object") }
     try require(claims["iss"] as? String == "https://a.example", "another issuer")
     try require(claims["sub"] as? String == token.subject, "another subject")
     try require(claims["nonce"] as? String == "n", "another nonce")
