@@ -35,7 +35,8 @@ struct ClaimSet {
   init(_ json: [UInt8], called name: String) throws(IdentityFault) {
     // Foundation's decoder would read UTF-16 as well, in which names(_:) would find no name twice.
     // Its errors may quote what it reads.
-    guard json.first == UInt8(ascii: "{"), !json.contains(0), String(validating: json, as: UTF8.self) != nil,
+    guard json.first == UInt8(ascii: "{"), !json.contains(0),
+      String(validating: json, as: UTF8.self) != nil,
       let members = try? JSONDecoder().decode(Members.self, from: Data(json)),
       let names = Self.names(json)
     else { throw .unreadable("has a \(name) that is not a JSON object") }

@@ -25,8 +25,8 @@ enum IdentityTokenTarget {
         "the fault quotes the token: \(error)")
     }
     try require(text.utf8.count <= IdentityToken.maximumByteCount, "the token is too large")
-    // Another reader of JSON finds the same claims. It reads all of them, also one whose text is not
-    // valid, and refuses the whole then.
+    // Another reader of JSON finds the same claims, unless it refuses them all for one that is not
+    // read here.
     guard let object = try? JSONSerialization.jsonObject(with: token.payload) else { return }
     guard let claims = object as? [String: Any] else { throw Finding("the claims are no object") }
     try require(claims["iss"] as? String == "https://a.example", "another issuer")
