@@ -101,10 +101,10 @@ struct ClaimSet {
     return text
   }
 
-  /// Returns the texts of a list, or one text as a list; at least one.
+  /// Returns the texts of a list, or one text as a list.
   func texts(_ name: String) throws(IdentityFault) -> [String] {
     if let text = try? text(name) { return [text] }
-    guard let list = try optional(name, [String].self), !list.isEmpty else {
+    guard let list = try optional(name, [String].self) else {
       throw .unreadable("has no \(name)")
     }
     return list

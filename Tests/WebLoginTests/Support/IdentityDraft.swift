@@ -11,7 +11,8 @@ struct IdentityDraft: Sendable {
   var header = #"{"alg": "RS256", "kid": "1"}"#
   /// Names with their values as JSON, in order.
   private(set) var claims: [(name: String, value: String)]
-  var signature = "c2lnbmF0dXJl"
+  /// As it is written; `nil` for a token without that part.
+  var signature: String? = "c2lnbmF0dXJl"
   /// Takes the place of the claims' JSON.
   var payload: Data?
 
@@ -53,6 +54,6 @@ struct IdentityDraft: Sendable {
 
   var text: String {
     let parts = [Data(header.utf8), payload ?? Data(object.utf8)].map(Self.base64)
-    return (parts + [signature]).joined(separator: ".")
+    return (parts + [signature].compactMap(\.self)).joined(separator: ".")
   }
 }
