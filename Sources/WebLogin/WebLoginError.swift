@@ -110,9 +110,10 @@ extension WebLoginError.Code {
   public static let timedOut = WebLoginError.Code("timedOut")
   /// No browser could be opened: log in with a device code instead.
   public static let noBrowser = WebLoginError.Code("noBrowser")
-  /// There is no login to resume, or it has been resumed already: start a new one.
+  /// There is no login to resume, or it has been resumed already; or a web service got a callback
+  /// of a login that did not begin in the same browser, or is finished: start a new one.
   public static let nothingPending = WebLoginError.Code("nothingPending")
-  /// The pending login belongs to another server or client: start a new one.
+  /// The pending login belongs to another server, client or user: start a new one.
   public static let otherLogin = WebLoginError.Code("otherLogin")
   /// The port that the browser returns to is taken, so the login cannot be resumed: start a new
   /// one, unless another instance of the program is continuing it.

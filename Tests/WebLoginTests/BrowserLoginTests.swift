@@ -22,6 +22,9 @@ extension `one at a time` {
       #expect(credential.refreshToken != nil && credential.tokenType == "Bearer")
       #expect(credential.scopes == ["openid", "mail"])
       #expect(credential.nonce?.utf8.count == 43)
+      let identity = try #require(credential.identity)
+      #expect(identity.issuer == stage.server.address)
+      #expect(identity.email == "\(identity.subject)@mail.example")
       let left = try #require(credential.expirationDate).timeIntervalSinceNow
       #expect((3500...3600).contains(left))
       #expect(try !stage.hasPending())

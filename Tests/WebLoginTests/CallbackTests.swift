@@ -112,7 +112,10 @@ extension `one at a time` {
     }
 
     /// With the state, so that no one but the person's browser can end a login.
-    @Test(arguments: ["&iss=https://a.example/", "&iss=https://b.example", "&iss=", "&iss=%1b[2J"])
+    @Test(arguments: [
+      "&iss=https://a.example/", "&iss=https://b.example", "&iss=", "&iss=%1b[2J",
+      "&iss=https://a.example&iss=https://b.example",
+    ])
     func `ends the login for the answer of another issuer, and shows both`(
       _ issuer: String
     ) async throws {

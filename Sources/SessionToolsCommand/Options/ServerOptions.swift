@@ -69,7 +69,7 @@ struct ServerOptions: ParsableArguments {
         throw ValidationError("--parameter takes NAME=VALUE, not '\(text)'.")
       }
       let name = String(parts[0])
-      guard !WebAuthenticationSession.ownParameters.contains(name) else {
+      guard !AuthorizationRequest.ownParameters.contains(name) else {
         throw ValidationError("--parameter cannot set \(name), which the login itself sets.")
       }
       guard parameters.updateValue(String(parts[1]), forKey: name) == nil else {

@@ -55,7 +55,7 @@ extension OAuthClient {
           + "another device", remedy: "Log in with a browser, or give that address yourself")
     }
     var request = TokenRequest(endpoint: endpoint, fields: resourceFields)
-    request.fields += parameters.filter { !WebAuthenticationSession.ownParameters.contains($0.key) }
+    request.fields += parameters.filter { !AuthorizationRequest.ownParameters.contains($0.key) }
       .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     // The client ID is required in the body here, even if the `Authorization` field has it.
     if case .basic = authentication { request.fields.append(("client_id", clientID)) }

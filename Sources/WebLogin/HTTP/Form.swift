@@ -12,24 +12,37 @@ package enum Form {
     fields.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
   }
 
-  /// Decodes the fields of a query as browsers do (WHATWG URL Standard, section 5.1): a `%` without
-  /// two digits stands for itself, and bytes that are not UTF-8 for U+FFFD.
+  /// Returns the fields of a query that have one value; see ``Fields``.
+  package static func decode(_ query: some StringProtocol) -> [String: String] {
+    Fields(query).values
+  }
+
+  /// The fields of a query, decoded as browsers do (WHATWG URL Standard, section 5.1): a `%`
+  /// without two digits stands for itself, and bytes that are not UTF-8 for U+FFFD.
   ///
   /// A field that is not needed, such as a description in Latin-1, must not cost those that are. A
   /// name with several values has none, because readers differ in which one they take.
-  package static func decode(_ query: some StringProtocol) -> [String: String] {
-    var fields: [String: String] = [:]
-    var ambiguous: Set<String> = []
-    for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
-      let parts = pair.split(
-        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-      let name = decodePart(parts[0])
-      let value = parts.count > 1 ? decodePart(parts[1]) : ""
-      if let other = fields.updateValue(value, forKey: name), other != value {
-        ambiguous.insert(name)
+  struct Fields {
+    fileprivate private(set) var values: [String: String] = [:]
+    private var ambiguous: Set<String> = []
+
+    init(_ query: some StringProtocol) {
+      for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+        let parts = pair.split(
+          separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        let name = decodePart(parts[0])
+        let value = parts.count > 1 ? decodePart(parts[1]) : ""
+        if let other = values.updateValue(value, forKey: name), other != value {
+          ambiguous.insert(name)
+        }
       }
+      for name in ambiguous { values[name] = nil }
     }
-    return fields.filter { !ambiguous.contains($0.key) }
+
+    subscript(name: String) -> String? { values[name] }
+
+    /// Returns whether a name has several values that differ.
+    func isAmbiguous(_ name: String) -> Bool { ambiguous.contains(name) }
   }
 
   private static func decodePart(_ part: some Collection<UInt8>) -> String {

@@ -25,6 +25,9 @@ public final class OAuthClient: Sendable {
   /// The addresses of the services that the tokens are for (RFC 8707), sent with every request for
   /// a login or for tokens; empty for servers that need none.
   public let resources: [String]
+  /// Programs other than this one that an identity token may be for as well (OpenID Connect Core,
+  /// section 3.1.3.7, point 3).
+  public let trustedAudiences: [String]
   let authentication: ClientAuthentication
   private let known: Mutex<AuthorizationServer?>
 
@@ -38,17 +41,19 @@ public final class OAuthClient: Sendable {
   ///   - clientID: The program's name at the server.
   ///   - authentication: How the program authenticates; `none` for a program that people install.
   ///   - resources: The addresses of the services that the tokens are for (RFC 8707).
+  ///   - trustedAudiences: The client IDs of programs that an identity token may be for as well.
   ///   - http: The HTTP client that sends the requests.
   ///   - clock: The clocks.
   public init(
     issuer: String, clientID: String, authentication: ClientAuthentication = .none,
-    resources: [String] = [], http: any OAuthHTTPClient = CurlHTTPClient(),
-    clock: any SessionClock = SystemSessionClock()
+    resources: [String] = [], trustedAudiences: [String] = [],
+    http: any OAuthHTTPClient = CurlHTTPClient(), clock: any SessionClock = SystemSessionClock()
   ) {
     self.issuer = issuer
     self.clientID = clientID
     self.authentication = authentication
     self.resources = resources
+    self.trustedAudiences = trustedAudiences
     self.http = http
     self.clock = clock
     known = Mutex(nil)
@@ -57,13 +62,14 @@ public final class OAuthClient: Sendable {
   /// Makes a client of a server whose addresses are given; it does not ask for them.
   public init(
     server: AuthorizationServer, clientID: String, authentication: ClientAuthentication = .none,
-    resources: [String] = [], http: any OAuthHTTPClient = CurlHTTPClient(),
-    clock: any SessionClock = SystemSessionClock()
+    resources: [String] = [], trustedAudiences: [String] = [],
+    http: any OAuthHTTPClient = CurlHTTPClient(), clock: any SessionClock = SystemSessionClock()
   ) {
     issuer = server.issuer
     self.clientID = clientID
     self.authentication = authentication
     self.resources = resources
+    self.trustedAudiences = trustedAudiences
     self.http = http
     self.clock = clock
     known = Mutex(server)

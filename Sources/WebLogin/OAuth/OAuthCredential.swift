@@ -15,14 +15,16 @@ public struct OAuthCredential: Codable, Hashable, ExpiringItem, Sendable {
   public let tokenType: String
   /// The scopes of the access token, as the server reports them, or else as they were asked for.
   public let scopes: [String]
-  /// The identity token of OpenID Connect, as received: not verified.
+  /// The identity token of OpenID Connect, as received.
   ///
-  /// A program that acts on its contents must first verify its signature, `iss`, `aud`, `exp` and
-  /// ``nonce``; `vapor/jwt-kit` does. If it is enough that the contents come from the token
-  /// endpoint, the signature need not be verified (OpenID Connect Core, section 3.1.3.7, point 6).
+  /// ``identity`` has its contents, if they were checked. Another program that gets the token must
+  /// verify its signature; `vapor/jwt-kit` does.
   public let identityToken: String?
   /// The `nonce` that the identity token must contain; `nil` when none was asked for.
   public let nonce: String?
+  /// Whether the identity token was checked when it was received; `nil` for a credential of an
+  /// older version of this library.
+  let isIdentityVerified: Bool?
   /// When the access token expires by the clock of the server; `nil` when the server did not say.
   ///
   /// It is the `Date` of the server's answer plus its `expires_in`.
@@ -48,6 +50,18 @@ public struct OAuthCredential: Codable, Hashable, ExpiringItem, Sendable {
   /// minute before its end.
   public var issueDate: Date? { serverIssueDate.map { $0 - serverClockLead } }
 
+  /// Who logged in; `nil` for a login without the scope `openid`, and for a credential of an older
+  /// version of this library until the next login.
+  ///
+  /// It is read from ``identityToken``, which was checked when it was received, at each call.
+  public var identity: VerifiedIdentity? {
+    // Anything but a token that was readable then is not one that was checked.
+    guard isIdentityVerified == true, let identityToken,
+      let token = try? IdentityToken(identityToken)
+    else { return nil }
+    return VerifiedIdentity(token)
+  }
+
   /// Makes a credential of tokens from elsewhere, such as an older version of a program.
   ///
   /// - Parameters:
@@ -60,14 +74,14 @@ public struct OAuthCredential: Codable, Hashable, ExpiringItem, Sendable {
   ) {
     self.init(
       accessToken: accessToken, refreshToken: refreshToken, tokenType: "Bearer", scopes: scopes,
-      identityToken: nil, nonce: nil, serverExpirationDate: expirationDate, serverIssueDate: nil,
-      serverClockLead: 0)
+      identityToken: nil, nonce: nil, isIdentityVerified: false,
+      serverExpirationDate: expirationDate, serverIssueDate: nil, serverClockLead: 0)
   }
 
   init(
     accessToken: String, refreshToken: String?, tokenType: String, scopes: [String],
-    identityToken: String?, nonce: String?, serverExpirationDate: Date?, serverIssueDate: Date?,
-    serverClockLead: TimeInterval
+    identityToken: String?, nonce: String?, isIdentityVerified: Bool?, serverExpirationDate: Date?,
+    serverIssueDate: Date?, serverClockLead: TimeInterval
   ) {
     self.accessToken = accessToken
     self.refreshToken = refreshToken
@@ -75,6 +89,7 @@ public struct OAuthCredential: Codable, Hashable, ExpiringItem, Sendable {
     self.scopes = scopes
     self.identityToken = identityToken
     self.nonce = nonce
+    self.isIdentityVerified = isIdentityVerified
     self.serverExpirationDate = serverExpirationDate
     self.serverIssueDate = serverIssueDate
     self.serverClockLead = serverClockLead
@@ -84,8 +99,9 @@ public struct OAuthCredential: Codable, Hashable, ExpiringItem, Sendable {
   func with(refreshToken: String) -> OAuthCredential {
     OAuthCredential(
       accessToken: accessToken, refreshToken: refreshToken, tokenType: tokenType, scopes: scopes,
-      identityToken: identityToken, nonce: nonce, serverExpirationDate: serverExpirationDate,
-      serverIssueDate: serverIssueDate, serverClockLead: serverClockLead)
+      identityToken: identityToken, nonce: nonce, isIdentityVerified: isIdentityVerified,
+      serverExpirationDate: serverExpirationDate, serverIssueDate: serverIssueDate,
+      serverClockLead: serverClockLead)
   }
 }
 

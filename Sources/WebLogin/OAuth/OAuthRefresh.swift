@@ -8,6 +8,10 @@ extension OAuthClient {
   /// has spent the old token: only without a usable access token does a refresh fail. If the answer
   /// has a new refresh token nevertheless, ``WebLoginError/credential`` has it: store that.
   ///
+  /// An identity token in the answer must be of the same issuer and person as the login's, for this
+  /// client, and without another nonce (OpenID Connect Core, section 12.2). Otherwise the refresh
+  /// fails with `incompleteResponse`, and nothing of the answer is to be stored.
+  ///
   /// - Throws: `noRefreshToken`, `refused`, `unavailable`, `invalidResponse`, `incompleteResponse`,
   ///   the errors of sending the request, or those of asking for the server's addresses.
   public func refresh(_ credential: OAuthCredential) async throws(WebLoginError) -> OAuthCredential
@@ -21,7 +25,11 @@ extension OAuthClient {
       endpoint: try await server().tokenEndpoint,
       fields: [("grant_type", "refresh_token"), ("refresh_token", token)] + resourceFields)
     let tokens = try await tokens(for: request)
-    if let new = tokens.credential(refreshing: credential) { return new }
+    // First of all: the tokens of another person are not stored, not even a part of them.
+    let identityToken = try tokens.identityToken(refreshing: credential, for: self)
+    if let new = tokens.credential(refreshing: credential, identityToken: identityToken) {
+      return new
+    }
     throw tokens.withoutAccessToken.with(
       credential: tokens.refreshToken.map { credential.with(refreshToken: $0) })
   }

@@ -54,37 +54,53 @@ struct ReceivedTokens {
         ? "has an access_token with characters that no request can contain" : "has no access_token")
   }
 
+  /// When the tokens were issued by the clock of the server, or of this machine where the server
+  /// sent no time.
+  var issueDate: Date { answer.date ?? sent }
+
+  /// How far the server's clock is ahead of this machine's, in seconds; 0 when it sent no time.
+  var serverClockLead: TimeInterval { answer.date?.timeIntervalSince(sent) ?? 0 }
+
   /// Returns the credential of a login; `nil` without a usable access token.
   ///
   /// - Parameters:
   ///   - scopes: The scopes that were asked for.
   ///   - nonce: The nonce that was asked for.
+  ///   - isIdentityVerified: Whether the identity token was checked.
   /// - Returns: The credential.
-  func credential(asked scopes: [String], nonce: String?) -> OAuthCredential? {
+  func credential(
+    asked scopes: [String], nonce: String?, isIdentityVerified: Bool
+  ) -> OAuthCredential? {
     guard let accessToken else { return nil }
     return credential(
       accessToken, refreshToken: refreshToken, identityToken: identityToken, asked: scopes,
-      nonce: nonce)
+      nonce: nonce, isIdentityVerified: isIdentityVerified)
   }
 
   /// Returns what replaces a credential that was refreshed; `nil` without a usable access token.
-  func credential(refreshing old: OAuthCredential) -> OAuthCredential? {
+  ///
+  /// - Parameters:
+  ///   - old: The credential.
+  ///   - identityToken: The identity token to keep, which is checked if that of the old one is.
+  /// - Returns: The new credential.
+  func credential(refreshing old: OAuthCredential, identityToken: String?) -> OAuthCredential? {
     guard let accessToken else { return nil }
     return credential(
-      accessToken, refreshToken: refreshToken ?? old.refreshToken,
-      identityToken: identityToken ?? old.identityToken, asked: old.scopes, nonce: old.nonce)
+      accessToken, refreshToken: refreshToken ?? old.refreshToken, identityToken: identityToken,
+      asked: old.scopes, nonce: old.nonce, isIdentityVerified: old.identity != nil)
   }
 
   private func credential(
     _ accessToken: String, refreshToken: String?, identityToken: String?, asked: [String],
-    nonce: String?
+    nonce: String?, isIdentityVerified: Bool
   ) -> OAuthCredential {
-    let issued = answer.date ?? sent
-    return OAuthCredential(
+    OAuthCredential(
       accessToken: accessToken, refreshToken: refreshToken, tokenType: type,
       scopes: scopes.map(Self.shortened) ?? asked, identityToken: identityToken, nonce: nonce,
-      serverExpirationDate: usableLifetime(isRefreshable: refreshToken != nil).map { issued + $0 },
-      serverIssueDate: issued, serverClockLead: answer.date?.timeIntervalSince(sent) ?? 0)
+      isIdentityVerified: isIdentityVerified,
+      serverExpirationDate: usableLifetime(isRefreshable: refreshToken != nil).map {
+        issueDate + $0
+      }, serverIssueDate: issueDate, serverClockLead: serverClockLead)
   }
 
   /// Returns the lifetime to count with.

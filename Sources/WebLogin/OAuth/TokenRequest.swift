@@ -53,10 +53,18 @@ extension OAuthClient {
 
   /// Requests the tokens of a login; what cannot be used is refused here, where nothing is lost.
   ///
-  /// - Throws: `unsupported` for a token that is not a bearer token, or the errors of
-  ///   ``tokens(for:)``.
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - scopes: The scopes that were asked for; with `openid` there must be an identity token.
+  ///   - nonce: The nonce that was sent, if any.
+  ///   - authenticatedAfter: The earliest time at which the person may have authenticated, by this
+  ///     machine's clock, if the login limits it.
+  /// - Returns: The credential.
+  /// - Throws: `unsupported` for a token that is not a bearer token, or an identity token that is
+  ///   encrypted, or the errors of ``tokens(for:)``.
   func credential(
-    for request: TokenRequest, asked scopes: [String], nonce: String? = nil
+    for request: TokenRequest, asked scopes: [String], nonce: String? = nil,
+    authenticatedAfter: Date? = nil
   ) async throws(WebLoginError) -> OAuthCredential {
     let tokens = try await tokens(for: request)
     guard tokens.isBearer else {
@@ -67,9 +75,32 @@ extension OAuthClient {
         remedy: "Make the server issue bearer tokens to this client")
     }
     guard !tokens.hasTooManyScopes else { throw .tooLarge(tokens.answer.server) }
-    guard let credential = tokens.credential(asked: scopes, nonce: nonce) else {
-      throw tokens.withoutAccessToken
+    let asksForIdentity = scopes.askForIdentity
+    guard
+      let credential = tokens.credential(
+        asked: scopes, nonce: nonce, isIdentityVerified: asksForIdentity)
+    else { throw tokens.withoutAccessToken }
+    if asksForIdentity {
+      try tokens.checkIdentity(for: self, nonce: nonce, authenticatedAfter: authenticatedAfter)
     }
     return credential
+  }
+
+  /// Exchanges the code that the browser brought back (RFC 6749, section 4.1.3; RFC 7636, section
+  /// 4.5).
+  ///
+  /// - Throws: The errors of ``credential(for:asked:nonce:authenticatedAfter:)``.
+  func credential(
+    exchanging code: SecretBytes, at endpoint: URL, redirectAddress: String, verifier: String,
+    asked scopes: [String], nonce: String?, authenticatedAfter: Date?
+  ) async throws(WebLoginError) -> OAuthCredential {
+    let request = TokenRequest(
+      endpoint: endpoint,
+      fields: [
+        ("grant_type", "authorization_code"), ("code", code.text),
+        ("redirect_uri", redirectAddress), ("code_verifier", verifier),
+      ] + resourceFields)
+    return try await credential(
+      for: request, asked: scopes, nonce: nonce, authenticatedAfter: authenticatedAfter)
   }
 }

@@ -33,36 +33,14 @@ public struct PendingLogin: Codable, Hashable, Sendable {
   /// The address that the browser returns to (RFC 8252, section 7.3).
   var redirectAddress: String { "http://\(redirectAuthority)\(redirectPath)" }
 
-  /// Returns the address that the browser is sent to (RFC 6749, section 4.1.1; RFC 7636, section
-  /// 4.3).
+  /// Returns the address that the browser is sent to.
   ///
   /// - Throws: `missingEndpoint` when the server has no authorization endpoint.
   func authorizationAddress() throws(WebLoginError) -> URL {
-    guard let endpoint = server.authorizationEndpoint,
-      var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: false)
-    else {
-      throw WebLoginError(
-        .missingEndpoint,
-        "\(ServerAddress.name(of: server.tokenEndpoint)) names no usable address for logins in a "
-          + "browser",
-        remedy: "Log in with a device code, or give that address yourself")
-    }
-    var fields = parameters.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
-    fields += [
-      ("response_type", "code"), ("client_id", clientID), ("redirect_uri", redirectAddress),
-      ("state", state), ("code_challenge", ProofKey.challenge(of: SecretBytes(utf8: verifier))),
-      ("code_challenge_method", "S256"),
-    ]
-    if !scopes.isEmpty { fields.append(("scope", scopes.joined(separator: " "))) }
-    if let nonce { fields.append(("nonce", nonce)) }
-    fields += resources.map { ("resource", $0) }
-    let query = [parts.percentEncodedQuery, Form.encode(fields)].compactMap(\.self)
-    parts.percentEncodedQuery = query.filter { !$0.isEmpty }.joined(separator: "&")
-    guard let url = parts.url else {
-      throw WebLoginError(
-        .invalidConfiguration, "the authorization endpoint is not a valid address")
-    }
-    return url
+    try AuthorizationRequest(
+      server: server, clientID: clientID, redirectAddress: redirectAddress, scopes: scopes,
+      parameters: parameters, resources: resources, state: state, verifier: verifier, nonce: nonce
+    ).address()
   }
 }
 
@@ -77,7 +55,7 @@ extension PendingLogin: CustomStringConvertible, CustomDebugStringConvertible, C
 
 /// The deadline of a login, by a clock that cannot be set where possible.
 struct LoginDeadline: Codable, Hashable, Sendable {
-  private let begin: Date
+  let begin: Date
   private let end: Date
   private let bootIdentifier: String
   /// In seconds since the machine started, by the clock that never jumps.

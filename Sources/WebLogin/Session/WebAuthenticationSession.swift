@@ -16,7 +16,8 @@ import SessionToolsBase
 public struct WebAuthenticationSession: Sendable {
   /// The program, as the server knows it.
   public let client: OAuthClient
-  /// The scopes to ask for; with `openid`, a nonce is also sent.
+  /// The scopes to ask for; with `openid`, a nonce is also sent, and ``OAuthCredential/identity``
+  /// says who logged in.
   public var scopes: [String]
   /// Further parameters for the server, such as `prompt` or `login_hint`; the parameters that this
   /// type sets itself are ignored here.
@@ -62,11 +63,10 @@ public struct WebAuthenticationSession: Sendable {
     return try await closing(listener) {
       let login = PendingLogin(
         state: ProofKey.randomWord().text, verifier: ProofKey.randomWord().text,
-        nonce: scopes.contains("openid") ? ProofKey.randomWord().text : nil, server: server,
+        nonce: scopes.askForIdentity ? ProofKey.randomWord().text : nil, server: server,
         clientID: client.clientID, scopes: scopes,
-        parameters: parameters.filter { !Self.ownParameters.contains($0.key) },
-        resources: client.resources,
-        family: listener.family, port: listener.port, redirectPath: redirectPath,
+        parameters: parameters, resources: client.resources, family: listener.family,
+        port: listener.port, redirectPath: redirectPath,
         isRedirectedToLocalhost: redirectsToLocalhost,
         deadline: LoginDeadline(in: timeout, by: client.clock))
       let address = try login.authorizationAddress()
@@ -188,15 +188,8 @@ public struct WebAuthenticationSession: Sendable {
     }
     // Remove the login before the code is sent: a process killed after this must start again.
     try await pending?.remove(login)
-    switch callback {
-    case .denied(let refusal):
-      let server = ServerAddress.name(of: login.server.tokenEndpoint)
-      throw WebLoginError.ofBusyServer(server, refusal)
-        ?? WebLoginError(
-          .denied, "the login was not allowed", remedy: ServerAnswer.remedies[refusal.error],
-          refusal: refusal)
-    case .code(let code): return try await credential(for: code, of: login)
-    }
+    return try await credential(
+      for: callback.code(at: ServerAddress.name(of: login.server.tokenEndpoint)), of: login)
   }
 
   /// Waits for the first event that ends the login.
@@ -225,20 +218,17 @@ public struct WebAuthenticationSession: Sendable {
   private func credential(
     for code: SecretBytes, of login: PendingLogin
   ) async throws(WebLoginError) -> OAuthCredential {
-    let request = TokenRequest(
-      endpoint: login.server.tokenEndpoint,
-      fields: [
-        ("grant_type", "authorization_code"), ("code", code.text),
-        ("redirect_uri", login.redirectAddress), ("code_verifier", login.verifier),
-      ] + client.resourceFields)
-    return try await client.credential(for: request, asked: login.scopes, nonce: login.nonce)
+    try await client.credential(
+      exchanging: code, at: login.server.tokenEndpoint, redirectAddress: login.redirectAddress,
+      verifier: login.verifier, asked: login.scopes, nonce: login.nonce,
+      authenticatedAfter: maximumAge(of: login).map { login.deadline.begin - $0 })
   }
 
-  /// The parameters that this type sets itself.
-  package static let ownParameters: Set = [
-    "response_type", "client_id", "redirect_uri", "state", "code_challenge",
-    "code_challenge_method", "scope", "nonce", "resource",
-  ]
+  /// Returns how long ago the person may have authenticated, in seconds, if the program limits it
+  /// (OpenID Connect Core, section 3.1.2.1).
+  private func maximumAge(of login: PendingLogin) -> TimeInterval? {
+    login.parameters["max_age"].flatMap(Int.init).map(TimeInterval.init)
+  }
 
   private static var timedOut: WebLoginError {
     WebLoginError(

@@ -1,5 +1,5 @@
-"""Logins with a browser and a code (RFC 6749, 7636), logins on another device (RFC 8628),
-revocation (RFC 7009), and the server's metadata (RFC 8414).
+"""Logins with a browser and a code (RFC 6749, 7636), logins on another device (RFC 8628), identity
+tokens (OpenID Connect), revocation (RFC 7009), and the server's metadata (RFC 8414).
 
     GET  /authorize              a page with the fields "user" and "password" and the buttons
                                  "allow" and "deny"
@@ -11,6 +11,7 @@ revocation (RFC 7009), and the server's metadata (RFC 8414).
                                  interval=S, duration=S: how often, and how long, devices may poll
                                  slow=N: the next N polls of devices are too frequent
                                  openid=1: the metadata is only at the path of OpenID Connect
+                                 stranger=1: identity tokens are another person's
     GET  /test/counts            logins, codesRefused, revocations, questions
 """
 
@@ -26,7 +27,9 @@ from authlib.oauth2.rfc8628 import (
     DeviceCredentialDict,
 )
 from authlib.oauth2.rfc9207 import IssuerParameter
+from authlib.oidc.core.grants import OpenIDCode
 from flask import jsonify, render_template_string, request
+from joserfc.jwk import ECKey
 
 PAGE = """<!doctype html><title>Log in</title><form method="post">
 {% if asksCode %}
@@ -44,7 +47,7 @@ answers = {}
 def add(server, address):
     issuer = address
     settings, counts, lock = server.settings, server.counts, server.lock
-    settings.update(named=1, interval=5, duration=1800, slow=0, openid=0)
+    settings.update(named=1, interval=5, duration=1800, slow=0, openid=0, stranger=0)
     counts.update(logins=0, codesRefused=0, revocations=0, questions=0)
 
     class Code(dict, AuthorizationCodeMixin):
@@ -57,6 +60,40 @@ def add(server, address):
         def get_scope(self):
             return self["scope"]
 
+        def get_nonce(self):
+            return self["nonce"]
+
+        def get_auth_time(self):
+            return self["auth_time"]
+
+        def get_acr(self):
+            return None
+
+        def get_amr(self):
+            return None
+
+    def now():
+        return int(time.time()) + settings["lead"]
+
+    class Identity(OpenIDCode):
+        key = ECKey.generate_key("P-256")
+
+        def exists_nonce(self, nonce, oauth_request):
+            return any(code["nonce"] == nonce for code in codes.values())
+
+        def resolve_client_private_key(self, client):
+            return self.key
+
+        def get_client_algorithm(self, client):
+            return "ES256"
+
+        def get_client_claims(self, client):
+            return {"iss": issuer, "aud": [client.get_client_id()], "iat": now(), "exp": now() + 60}
+
+        def generate_user_info(self, user, scope):
+            name = "stranger" if settings["stranger"] else user["name"]
+            return {"sub": name, "email": name + "@mail.example", "email_verified": True}
+
     class CodeGrant(grants.AuthorizationCodeGrant):
         TOKEN_ENDPOINT_AUTH_METHODS = ["none"]
 
@@ -66,6 +103,8 @@ def add(server, address):
                 redirect_uri=sent.redirect_uri,
                 scope=sent.scope,
                 user=oauth_request.user,
+                nonce=sent.data.get("nonce"),
+                auth_time=now(),
                 challenge=sent.data.get("code_challenge"),
                 method=sent.data.get("code_challenge_method"),
             )
@@ -135,8 +174,9 @@ def add(server, address):
             token["isRevoked"] = True
 
     authorization = server.server
-    authorization.register_grant(CodeGrant, [Proof(required=True)])
-    authorization.register_grant(DeviceGrant)
+    server.identities.append(Identity())
+    authorization.register_grant(CodeGrant, [Proof(required=True), Identity()])
+    authorization.register_grant(DeviceGrant, [Identity()])
     authorization.register_extension(Issuer())
     authorization.register_endpoint(DeviceEndpoint)
     authorization.register_endpoint(Revocation)

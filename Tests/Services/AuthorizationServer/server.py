@@ -68,10 +68,11 @@ class Client(ClientMixin):
         return None
 
     def check_redirect_uri(self, redirect_uri):
-        # Any port of the loopback interface (RFC 8252, section 7.3).
+        # Any port of the loopback interface (RFC 8252, section 7.3), and a web service.
         address = urlsplit(redirect_uri)
-        isLoopback = address.hostname in ("127.0.0.1", "::1")
-        return address.scheme == "http" and isLoopback and address.path == "/callback"
+        isLoopback = address.scheme == "http" and address.hostname in ("127.0.0.1", "::1")
+        isService = redirect_uri == "https://app.example/callback"
+        return isService or isLoopback and address.path == "/callback"
 
     def get_allowed_scope(self, scope):
         return scope or ""
@@ -82,7 +83,7 @@ class Token(dict, TokenMixin):
         return True
 
     def get_scope(self):
-        return ""
+        return self.get("scope", "")
 
     def get_expires_in(self):
         return 3600
@@ -162,7 +163,9 @@ def client_of(identifier):
 
 server = AuthorizationServer(app, query_client=client_of, save_token=save)
 server.register_grant(PasswordGrant)
-server.register_grant(RefreshGrant)
+# What adds an identity token to the answer, if the scope has openid.
+identities = []
+server.register_grant(RefreshGrant, identities)
 
 
 @app.post("/token")

@@ -12,6 +12,7 @@ extension FuzzTarget {
     FuzzTarget("location", maximumByteCount: 256, check: LocationTarget.check),
     FuzzTarget("arguments", maximumByteCount: 512, check: ArgumentsTarget.check),
     FuzzTarget("callback", maximumByteCount: 2048, check: CallbackTarget.check),
+    FuzzTarget("identity-token", maximumByteCount: 2048, check: IdentityTokenTarget.check),
     FuzzTarget(
       "keyring-file", maximumByteCount: 2048, check: ExportTarget(parse: KeyringFile.items).check),
     FuzzTarget(
