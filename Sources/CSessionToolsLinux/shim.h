@@ -36,6 +36,66 @@ extern int pipe2(int[2], int);
 extern int dup3(int, int, int);
 extern int execvpe(const char *, char *const *, char *const *);
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* Which vector registers there are: 2 with AVX-512, 1 with AVX, 0 with SSE2 alone. Slow where a
+   hypervisor answers. */
+static inline int session_tools_vector_level(void) {
+  unsigned a, b, c, d, low, high;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX)) return 0;
+  /* What the kernel keeps for a process. */
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 6) != 6) return 0;
+  if ((low & 0xe6) != 0xe6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 1;
+  return b & bit_AVX512F ? 2 : 1;
+}
+
+/* Clears the vector registers, all of which a called function may change. glibc's memcpy leaves in
+   them what it copied, and a new thread, or the dynamic linker, stores them on a stack. */
+static inline void session_tools_clear_vector_registers(int level) {
+  if (level == 0) {
+    __asm__ volatile(
+      "pxor %%xmm0,%%xmm0; pxor %%xmm1,%%xmm1; pxor %%xmm2,%%xmm2; pxor %%xmm3,%%xmm3;"
+      "pxor %%xmm4,%%xmm4; pxor %%xmm5,%%xmm5; pxor %%xmm6,%%xmm6; pxor %%xmm7,%%xmm7;"
+      "pxor %%xmm8,%%xmm8; pxor %%xmm9,%%xmm9; pxor %%xmm10,%%xmm10; pxor %%xmm11,%%xmm11;"
+      "pxor %%xmm12,%%xmm12; pxor %%xmm13,%%xmm13; pxor %%xmm14,%%xmm14; pxor %%xmm15,%%xmm15"
+      ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+    return;
+  }
+  __asm__ volatile("vzeroall" ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+    "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+  if (level < 2) return;
+  /* These exist with AVX-512 alone, for which this is not compiled, so no value is in them. */
+  __asm__ volatile(
+    "vpxorq %zmm16,%zmm16,%zmm16; vpxorq %zmm17,%zmm17,%zmm17; vpxorq %zmm18,%zmm18,%zmm18;"
+    "vpxorq %zmm19,%zmm19,%zmm19; vpxorq %zmm20,%zmm20,%zmm20; vpxorq %zmm21,%zmm21,%zmm21;"
+    "vpxorq %zmm22,%zmm22,%zmm22; vpxorq %zmm23,%zmm23,%zmm23; vpxorq %zmm24,%zmm24,%zmm24;"
+    "vpxorq %zmm25,%zmm25,%zmm25; vpxorq %zmm26,%zmm26,%zmm26; vpxorq %zmm27,%zmm27,%zmm27;"
+    "vpxorq %zmm28,%zmm28,%zmm28; vpxorq %zmm29,%zmm29,%zmm29; vpxorq %zmm30,%zmm30,%zmm30;"
+    "vpxorq %zmm31,%zmm31,%zmm31");
+}
+#elif defined(__aarch64__)
+static inline int session_tools_vector_level(void) { return 0; }
+
+/* As above, but for the halves of v8 to v15 that a called function must keep. */
+static inline void session_tools_clear_vector_registers(int level) {
+  (void)level;
+  __asm__ volatile(
+    "movi v0.2d,#0\n movi v1.2d,#0\n movi v2.2d,#0\n movi v3.2d,#0\n movi v4.2d,#0\n"
+    "movi v5.2d,#0\n movi v6.2d,#0\n movi v7.2d,#0\n movi v16.2d,#0\n movi v17.2d,#0\n"
+    "movi v18.2d,#0\n movi v19.2d,#0\n movi v20.2d,#0\n movi v21.2d,#0\n movi v22.2d,#0\n"
+    "movi v23.2d,#0\n movi v24.2d,#0\n movi v25.2d,#0\n movi v26.2d,#0\n movi v27.2d,#0\n"
+    "movi v28.2d,#0\n movi v29.2d,#0\n movi v30.2d,#0\n movi v31.2d,#0"
+    ::: "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21",
+      "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+}
+#else
+static inline int session_tools_vector_level(void) { return 0; }
+static inline void session_tools_clear_vector_registers(int level) { (void)level; }
+#endif
+
 /* Swift cannot read a global variable that any thread may change. */
 static inline char **session_tools_environment(void) { return __environ; }
 

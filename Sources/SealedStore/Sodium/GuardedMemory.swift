@@ -127,6 +127,6 @@ package enum KeyMemory {
   }
 
   /// Overwrites 64 KiB of the stack below the caller, where a call may have saved registers with a
-  /// key.
+  /// key, and these registers, which a new thread begins with.
   package static func wipeStack() { Sodium.wipeStack(byteCount: 64 << 10) }
 }

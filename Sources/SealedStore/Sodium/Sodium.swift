@@ -1,3 +1,4 @@
+import CSessionToolsLinux
 import CSessionToolsSodium
 package import SecretStores
 
@@ -18,8 +19,13 @@ package enum Sodium {
   /// The library's version, such as "1.0.18".
   static var version: String { unsafe String(cString: sodium_version_string()) }
 
-  /// Overwrites the stack below the caller.
-  static func wipeStack(byteCount: Int) { sodium_stackzero(byteCount) }
+  private static let vectorLevel = session_tools_vector_level()
+
+  /// Overwrites the stack below the caller, and the registers that calls may have left a key in.
+  static func wipeStack(byteCount: Int) {
+    sodium_stackzero(byteCount)
+    session_tools_clear_vector_registers(vectorLevel)
+  }
 
   /// Fills a range with random bytes.
   static func fillRandomly(_ buffer: ByteBuffer, _ range: Range<Int>) {
@@ -160,7 +166,7 @@ package enum Sodium {
   ///
   /// The last hash in Argon2 is the key, and libsodium 1.0.18 leaves a copy of it there.
   static func wipeStack() {
-    sodium_stackzero(16 << 10)
+    wipeStack(byteCount: 16 << 10)
   }
 
   /// Derives a key with Argon2id 1.3 and one lane; `false` when there is not enough memory for it.

@@ -109,6 +109,8 @@ struct AgentServer {
       switch try AgentRequest(message) {
       case .get(let store): return keys.key(of: store).map(AgentAnswer.key) ?? .noKey
       case .keep(let store, let key, let seconds):
+        // A thread begins with the registers of the one that starts it, and may store them.
+        KeyMemory.wipeStack()
         watch.begin()
         let time = min(Duration.seconds(Int64(seconds)), KeepingTime.longest)
         guard keys.keep(key, of: store, for: time) else { return .full }
