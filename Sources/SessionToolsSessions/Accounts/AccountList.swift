@@ -1,4 +1,6 @@
+import Foundation
 import SecretStores
+
 /// All accounts of a namespace with their states, as they were at one time.
 struct AccountList {
   let states: [AccountState]
@@ -8,11 +10,17 @@ struct AccountList {
   /// The most names of an event that are looked up one by one.
   private static let maximumLookUpCount = 16
 
+  /// How often the accounts are listed again because a record has gone meanwhile.
+  private static let maximumTryCount = 3
+
   /// Lists the accounts, and reads why some were rejected; blocks.
   init(_ book: AccountBook) throws(StoreError) {
+    var tryCount = 0
     while true {
+      tryCount += 1
       let names = try book.store.names(in: book.namespace)
-      guard let states = try Self.states(of: names, in: book) else { continue }
+      let isLast = tryCount == Self.maximumTryCount
+      guard let states = try Self.states(of: names, in: book, isLast) else { continue }
       (self.book, self.states, self.names) = (book, states, Set(names))
       return
     }
@@ -24,9 +32,9 @@ struct AccountList {
   }
 
   /// Returns the states of the accounts that have some names; `nil` when a record is no longer
-  /// there, because its user has signed in since the names were listed.
+  /// there, because its user has signed in since the names were listed, except the last time.
   private static func states(
-    of names: [ItemName], in book: AccountBook
+    of names: [ItemName], in book: AccountBook, _ isLast: Bool
   ) throws(StoreError) -> [AccountState]? {
     var accounts: [AccountIdentifier: Found] = [:]
     for name in names {
@@ -47,8 +55,8 @@ struct AccountList {
       if found.hasUser {
         status = .signedIn
       } else if let name = found.record {
-        guard let record = records[name] else { return nil }
-        status = .rejected(record)
+        if records[name] == nil && !isLast { return nil }
+        status = records[name].map { .rejected($0) } ?? .signedOut
       } else {
         status = .signedOut
       }
@@ -64,17 +72,40 @@ struct AccountList {
     var records: [ItemName: RecordedRejection] = [:]
     var rest = names[...]
     while !rest.isEmpty {
-      var values = try (store as? any MigratableStore)?.values(ofFirst: rest) ?? []
-      if values.isEmpty { values = [nil] }
+      let values = try values(ofFirst: rest, in: store)
       for (name, value) in zip(rest, values) {
-        let bytes: SecretBytes? = if let value { value } else { try store.value(for: name) }
-        records[name] = try bytes.map { bytes throws(StoreError) in
-          try RecordedRejection(from: bytes, for: name)
-        }
+        records[name] = try record(name, value, in: store)
       }
       rest = rest.dropFirst(values.count)
     }
     return records
+  }
+
+  /// Reads the values of the first of some names; `nil` for one that must be read by itself.
+  private static func values(
+    ofFirst names: ArraySlice<ItemName>, in store: any SecretStore
+  ) throws(StoreError) -> [SecretBytes?] {
+    do throws(StoreError) {
+      let values = try (store as? any MigratableStore)?.values(ofFirst: names) ?? []
+      return values.isEmpty ? [nil] : values
+    } catch let error where error.code == .corrupt {
+      return [nil]
+    }
+  }
+
+  /// Returns a record; `nil` when it is absent.
+  ///
+  /// One that cannot be read costs its account's reason, and not the list.
+  private static func record(
+    _ name: ItemName, _ value: SecretBytes?, in store: any SecretStore
+  ) throws(StoreError) -> RecordedRejection? {
+    do throws(StoreError) {
+      let bytes: SecretBytes? = if let value { value } else { try store.value(for: name) }
+      guard let bytes else { return nil }
+      return try RecordedRejection(from: bytes, for: name)
+    } catch let error where error.code == .corrupt || error.code == .undecodable {
+      return RecordedRejection(error, at: .distantPast)
+    }
   }
 
   /// Returns whether the states may be others after an event; blocks.

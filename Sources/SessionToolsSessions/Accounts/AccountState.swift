@@ -8,7 +8,7 @@ public struct AccountState: Hashable, Sendable {
 
   /// Whether a user is signed in.
   public enum Status: Hashable, Sendable {
-    /// There is a user. Whether the user can be decoded, and is still valid, says the session.
+    /// There is a user. The session reports whether the user can be decoded and is still valid.
     case signedIn
     /// The server permanently rejected the refresh of the user, who must sign in again.
     case rejected(RecordedRejection)
