@@ -58,6 +58,15 @@ package final class ConnectionPool: Sendable {
   /// The number of callers that wait for a connection.
   package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
+  /// The connections, now.
+  var connections: PooledConnections {
+    state.withLock { state in
+      PooledConnections(
+        usedCount: state.usedCount, idleCount: state.idle.count, openingCount: state.openingCount,
+        waiterCount: state.waiters.count, maximumCount: maximumCount)
+    }
+  }
+
   private func take(
     until deadline: ContinuousClock.Instant
   ) throws(DatabaseFailure) -> DatabaseConnection {

@@ -13,7 +13,8 @@ final class Database: Sendable {
   private let pool: ConnectionPool
   private let renewalPool: ConnectionPool
   private let onNotice: (@Sendable (DatabaseNotice) -> Void)?
-  private let reportedNotices = Mutex<Set<DatabaseNotice>>([])
+  /// Those that are known to the owner, and those that were reported.
+  private let reportedNotices: Mutex<Set<DatabaseNotice>>
 
   init(
     named name: String, _ statements: StoreStatements, _ opening: ConnectionOpening,
@@ -26,7 +27,11 @@ final class Database: Sendable {
     pool = ConnectionPool(opening, maximumCount: options.maximumConnectionCount)
     renewalPool = ConnectionPool(opening, maximumCount: 1)
     onNotice = options.onNotice
+    reportedNotices = Mutex(options.knownNotices)
   }
+
+  /// The connections that all callers share, now.
+  var connections: PooledConnections { pool.connections }
 
   /// When an operation that begins now has to be over.
   var deadline: ContinuousClock.Instant { .now + timeout }

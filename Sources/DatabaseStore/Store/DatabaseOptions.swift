@@ -29,6 +29,9 @@ extension SealedDatabaseStore {
     ///
     /// It may be called on any thread, while the store is at work: do not call the store from it.
     public var onNotice: (@Sendable (DatabaseNotice) -> Void)?
+    /// Notices that are not reported, because the owner knows: `.notReplicated` on the server of a
+    /// developer, which has no standby.
+    public var knownNotices: Set<DatabaseNotice>
 
     /// Creates options; by default the schema `session_tools`, no password, TLS with a checked
     /// certificate, prepared statements, 4 connections, 5 seconds, and no closure for notices.
@@ -37,7 +40,8 @@ extension SealedDatabaseStore {
       password: (@Sendable () throws(StoreError) -> SecretBytes?)? = nil,
       allowsPlaintext: Bool = false, preparesStatements: Bool = true,
       maximumConnectionCount: Int = 4, operationTimeout: Duration = .seconds(5),
-      onNotice: (@Sendable (DatabaseNotice) -> Void)? = nil
+      onNotice: (@Sendable (DatabaseNotice) -> Void)? = nil,
+      knownNotices: Set<DatabaseNotice> = []
     ) {
       self.schema = schema
       self.password = password
@@ -46,6 +50,7 @@ extension SealedDatabaseStore {
       self.maximumConnectionCount = maximumConnectionCount
       self.operationTimeout = operationTimeout
       self.onNotice = onNotice
+      self.knownNotices = knownNotices
     }
   }
 }

@@ -90,9 +90,11 @@ final class StoreKeys: Sendable {
   ///
   /// - Throws: `corrupt` when it is older than one that was opened before, or is another one with
   ///   the same number; or as any read.
-  func header(until deadline: ContinuousClock.Instant) throws(StoreError) -> StoredHeader {
+  func header(
+    on lane: Database.Lane = .shared, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> StoredHeader {
     let (number, mac) = state.withLock { ($0.number, $0.mac) }
-    let stored = try database.header(until: deadline)
+    let stored = try database.header(on: lane, until: deadline)
     let header = stored.header
     guard header.number > number || header.number == number && header.mac == mac else {
       throw isOlder
@@ -154,8 +156,10 @@ extension Database {
   /// Reads the header.
   ///
   /// - Throws: `unavailable` when it is missing, or as any read.
-  func header(until deadline: ContinuousClock.Instant) throws(StoreError) -> StoredHeader {
-    let answer = try read(statements.header, until: deadline)
+  func header(
+    on lane: Lane = .shared, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) -> StoredHeader {
+    let answer = try read(statements.header, on: lane, until: deadline)
     guard answer.rowCount == 1, let format = answer.integer(Int32.self, 0, 0),
       let number = answer.integer(Int64.self, 0, 1),
       let leastEpoch = answer.integer(Int32.self, 0, 2), let bytes = answer.bytes(0, 3)

@@ -1,4 +1,3 @@
-import Glibc
 public import SecretStores
 
 extension RawKey {
@@ -16,18 +15,16 @@ extension RawKey {
   /// - Throws: `keyMissing` when it is not set, `invalidKey` when it is empty or has no key; it is
   ///   removed all the same.
   public init(takingFromEnvironment name: String) throws(StoreError) {
-    guard let value = unsafe getenv(name) else {
+    guard let value = SecretBytes.taken(fromEnvironment: name) else {
       throw StoreError(
         .keyMissing, store: "environment variable \(name)",
         reason: "it is not set, or was taken before",
         remedy: "Set it to what openssl rand -base64 32 prints")
     }
-    let byteCount = unsafe strlen(value)
-    let buffer = ByteBuffer(byteCount: byteCount, isSecret: true)
-    unsafe buffer.pointer(to: 0..<byteCount).copyMemory(from: value, byteCount: byteCount)
-    unsafe explicit_bzero(value, byteCount)
-    unsafe unsetenv(name)
-    let key = try EncodedKey.decode(buffer, 0..<byteCount, of: "environment variable \(name)")
+    let buffer = ByteBuffer(byteCount: value.byteCount, isSecret: true)
+    buffer.copy(value, to: 0)
+    let key = try EncodedKey.decode(
+      buffer, 0..<value.byteCount, of: "environment variable \(name)")
     self.init(key, label: name)
   }
 }

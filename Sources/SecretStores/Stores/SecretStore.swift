@@ -103,6 +103,22 @@ public protocol SecretStore: Sendable {
   /// - Throws: As ``asyncValue(for:)``.
   func asyncNames(in namespace: StoreNamespace?) async throws(StoreError) -> [ItemName]
 
+  /// Checks that the store can be read now, for a probe of readiness.
+  ///
+  /// A store in a database has a connection for it that no other call waits for, so that a busy
+  /// instance is not taken out of service. The default asks for an item that there never is.
+  ///
+  /// Blocks the thread until there is an answer, but no longer than the time given.
+  ///
+  /// - Throws: `timedOut` when there is no answer in time; as ``value(for:)``.
+  func check(within timeout: Duration) throws(StoreError)
+  /// Checks that the store can be read now, for a probe of readiness.
+  ///
+  /// Suspends the task until there is an answer, but no longer than the time given.
+  ///
+  /// - Throws: As ``check(within:)``, or `cancelled`.
+  func asyncCheck(within timeout: Duration) async throws(StoreError)
+
   /// Runs a closure while no one else has exclusive access to the same name.
   ///
   /// Excludes other tasks, threads and, where ``StoreTraits/excludesOtherProcesses`` holds,

@@ -19,6 +19,56 @@ extension SecretStore {
   }
 }
 
+/// Checking a store that has no better way.
+extension SecretStore {
+  /// Asks for an item that there never is, and stops waiting when the time is over.
+  ///
+  /// - Throws: As the requirement.
+  public func check(within timeout: Duration) throws(StoreError) {
+    try BlockingAnswer.wait { () async throws(StoreError) in
+      try await self.asyncCheck(within: timeout)
+    }
+  }
+
+  /// Asks for an item that there never is, and stops waiting when the time is over.
+  ///
+  /// - Throws: As the requirement.
+  public func asyncCheck(within timeout: Duration) async throws(StoreError) {
+    let answer = FirstAnswer<Result<Void, StoreError>>()
+    let kind = "\(Self.self)"
+    // Not a child of this task, which must not wait for a store that does not answer.
+    let asking = Task {
+      do throws(StoreError) {
+        _ = try await asyncContains(try ItemName("readiness", in: "org.session-tools.check"))
+        answer.give(.success(()))
+      } catch {
+        answer.give(.failure(error))
+      }
+    }
+    let waiting = Task {
+      // It fails only when it is cancelled.
+      try? await Task.sleep(for: timeout, clock: .continuous)
+      answer.give(.failure(.noAnswer(of: kind, within: timeout)))
+    }
+    defer {
+      asking.cancel()
+      waiting.cancel()
+    }
+    try await answer.value(
+      whenCancelled: .failure(
+        StoreError(.cancelled, store: kind, reason: "the task was cancelled"))
+    ).get()
+  }
+}
+
+extension StoreError {
+  fileprivate static func noAnswer(of store: String, within timeout: Duration) -> StoreError {
+    StoreError(
+      .timedOut, store: store, reason: "it did not answer within \(timeout)",
+      remedy: "Look at what the store is in: the disk, the keyring's service or the database")
+  }
+}
+
 /// The `async` twins under the names of the blocking ones.
 extension SecretStore {
   /// Reads one value; `nil` when there is no such item.
@@ -42,6 +92,13 @@ extension SecretStore {
   /// - Throws: As the blocking twin.
   public func apply(_ changes: [StoreChange]) async throws(StoreError) {
     try await asyncApply(changes)
+  }
+
+  /// Checks that the store can be read now, for a probe of readiness.
+  ///
+  /// - Throws: As the blocking twin, or `cancelled`.
+  public func check(within timeout: Duration) async throws(StoreError) {
+    try await asyncCheck(within: timeout)
   }
 
   /// Returns the names of one namespace, or of all when `nil`, in ascending order.

@@ -115,6 +115,20 @@ public struct GuardedStore: SecretStore, WrappingStore {
     try await base.contains(name)
   }
 
+  /// Checks the store, whether or not the gate is open.
+  ///
+  /// - Throws: The store's errors.
+  public func check(within timeout: Duration) throws(StoreError) {
+    try base.check(within: timeout)
+  }
+
+  /// Checks the store, whether or not the gate is open.
+  ///
+  /// - Throws: The store's errors.
+  public func asyncCheck(within timeout: Duration) async throws(StoreError) {
+    try await base.check(within: timeout)
+  }
+
   /// Returns the names of one namespace, or of all, without asking the person.
   ///
   /// - Throws: The store's errors.
