@@ -10,10 +10,10 @@ public import SessionToolsBase
 ///
 /// It is the first 16 hexadecimal digits of HMAC-SHA256 (RFC 2104, FIPS 180-4) of the identifier in
 /// UTF-8, the same in all processes and versions that have the key. An operator who looks for an
-/// account finds its hash with
-/// `printf %s ACCOUNT | openssl mac -digest SHA256 -macopt hexkey:KEY HMAC`, or with
-/// ``callAsFunction(_:)``. Of a million accounts, two have the same hash with a probability of less
-/// than one in ten million.
+/// account finds its hash with ``callAsFunction(_:)``, or where the key is a text with
+/// `printf %s ACCOUNT | openssl mac -digest SHA256 -macopt key:KEY HMAC | cut -c 1-16`, in capital
+/// letters; other users of that machine can see the arguments. Of a million accounts, two have the
+/// same hash with a probability of less than one in ten million.
 ///
 /// Those who have the key can try identifiers that they guess: keep it apart from the logs. The key
 /// is not wiped from memory where it is hashed.

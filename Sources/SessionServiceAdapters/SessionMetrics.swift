@@ -11,14 +11,17 @@ public import SessionToolsBase
 ///
 /// | metric | kind | dimension |
 /// |---|---|---|
-/// | `session_tools_refreshes` | counter | `outcome` |
+/// | `session_tools_refreshes_total` | counter | `outcome` |
 /// | `session_tools_refreshes_under_way` | meter | |
-/// | `session_tools_refresh_duration` | timer | |
-/// | `session_tools_refresh_failed_tries` | counter | |
-/// | `session_tools_refresh_wait_duration` | timer | |
-/// | `session_tools_sign_outs` | counter | `reason` |
-/// | `session_tools_lock_wait_duration` | timer | |
-/// | `session_tools_store_notices` | counter | |
+/// | `session_tools_refresh_duration_seconds` | timer | |
+/// | `session_tools_refresh_failed_tries_total` | counter | |
+/// | `session_tools_refresh_wait_duration_seconds` | timer | |
+/// | `session_tools_sign_outs_total` | counter | `reason` |
+/// | `session_tools_lock_wait_duration_seconds` | timer | |
+/// | `session_tools_store_notices_total` | counter | |
+///
+/// The names end as Prometheus and OpenTelemetry expect it; a timer's values are given to the
+/// factory in nanoseconds, as swift-metrics has them.
 ///
 /// The `outcome` is `refreshed`, `not_needed`, `rejected` or `failed`, and the `reason` is
 /// `logged_out` or `rejected`. No dimension names a session or a store, because there may be any
@@ -41,11 +44,11 @@ public struct SessionMetrics: Sendable {
   public init(factory: any MetricsFactory = MetricsSystem.factory) {
     func counter(_ name: String, _ dimension: (String, String)? = nil) -> Counter {
       Counter(
-        label: "session_tools_\(name)", dimensions: dimension.map { [$0] } ?? [],
+        label: "session_tools_\(name)_total", dimensions: dimension.map { [$0] } ?? [],
         factory: factory)
     }
     func timer(_ name: String) -> Timer {
-      Timer(label: "session_tools_\(name)", dimensions: [], factory: factory)
+      Timer(label: "session_tools_\(name)_seconds", dimensions: [], factory: factory)
     }
     refreshes = (
       counter("refreshes", ("outcome", "refreshed")),

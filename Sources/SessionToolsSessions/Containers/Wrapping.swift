@@ -13,6 +13,10 @@ package protocol WrappingStore: SecretStore {
   /// The wrapped store, always the same one.
   var base: any SecretStore { get }
 
+  /// Whether it lets every read of the wrapped store through, so that an item is read once for
+  /// several callers.
+  var isTransparent: Bool { get }
+
   /// Waits until the wrapper lets changes through.
   ///
   /// - Throws: As `SecretStore.asyncApply(_:)` of the wrapper.
@@ -20,6 +24,9 @@ package protocol WrappingStore: SecretStore {
 }
 
 extension WrappingStore {
+  /// A gate gives an item to one caller, and not to another.
+  package var isTransparent: Bool { false }
+
   /// Waits until this wrapper and all below it let changes through.
   ///
   /// - Throws: What a wrapper throws.
@@ -31,10 +38,13 @@ extension WrappingStore {
 
 extension SecretStore {
   /// The store below all wrappers.
-  var innermost: any SecretStore { (self as? any WrappingStore)?.base.innermost ?? self }
+  package var innermost: any SecretStore { (self as? any WrappingStore)?.base.innermost ?? self }
 
   /// The store's object; `nil` for a value.
   var object: ObjectIdentifier? {
-    Self.self is AnyClass ? ObjectIdentifier(self as AnyObject) : nil
+    if let wrapper = self as? any WrappingStore, wrapper.isTransparent {
+      return wrapper.base.object
+    }
+    return Self.self is AnyClass ? ObjectIdentifier(self as AnyObject) : nil
   }
 }

@@ -85,6 +85,21 @@ public struct SessionRefresher<Item>: Sendable {
   }
 }
 
+extension SessionRefresher {
+  /// Returns the refresher with something around its handler.
+  package func wrapped(
+    by wrapper:
+      @escaping @Sendable (
+        RefreshRequest<Item>, @escaping Handler
+      ) async throws -> RefreshOutcome<Item>
+  ) -> SessionRefresher {
+    guard let refresh else { return self }
+    return SessionRefresher(
+      policy: policy, clock: clock, expiration: expiration, issue: issue, merge: merge
+    ) { try await wrapper($0, refresh) }
+  }
+}
+
 /// A request to a refresh handler.
 public struct RefreshRequest<Item> {
   /// The item to refresh, as it is stored now.

@@ -1,8 +1,9 @@
-import SecretStores
+package import SecretStores
+
 /// An item of a store, and how sessions change it there.
-struct ItemAddress: Sendable {
-  let store: any SecretStore
-  let name: ItemName
+package struct ItemAddress: Sendable {
+  package let store: any SecretStore
+  package let name: ItemName
   /// The name of the record that the server rejected the item; `nil` where none is kept: only
   /// accounts are listed after a rejection.
   let rejection: ItemName?
@@ -36,7 +37,7 @@ struct ItemAddress: Sendable {
   }
 
   /// Names an item in a store.
-  init(_ name: ItemName, in store: any SecretStore, rejection: ItemName? = nil) {
+  package init(_ name: ItemName, in store: any SecretStore, rejection: ItemName? = nil) {
     self.store = store
     self.name = name
     self.rejection = rejection
@@ -47,11 +48,10 @@ struct ItemAddress: Sendable {
     reader = store.object
   }
 
-  /// Makes changes of the item, and of its record, if one of some versions of the item is stored.
-  func apply(
-    _ changes: [StoreChange], ifStored versions: Set<ItemVersion>
+  /// Makes changes of the item, and of its record, if what is stored meets a condition.
+  package func apply(
+    _ changes: [StoreChange], if condition: ItemCondition
   ) async throws -> ChangeOutcome {
-    let condition = ItemCondition.stored(name, isOneOf: versions)
     if let conditional {
       try await gate?.waitUntilAllAllowChanges()
       return try await conditional.asyncApply(changes, if: condition)
@@ -75,7 +75,7 @@ struct ItemAddress: Sendable {
   }
 
   /// Makes changes of the item, and of its record, while no change that depends on it is made.
-  func make(_ changes: [StoreChange]) async throws {
+  package func make(_ changes: [StoreChange]) async throws {
     guard conditional == nil else { return try await store.asyncApply(changes) }
     try await exclusively { try await store.asyncApply(changes) }
   }

@@ -12,7 +12,7 @@ extension ItemAddress {
     [.put(bytes, for: name)] + removalOfRecord
   }
 
-  /// Removes the item of a user who signs out; a record would come to light that is older.
+  /// Removes the item of a user who signs out; otherwise an older record would count again.
   func signOut() -> [StoreChange] {
     removalOfRecord + [.remove(name)]
   }

@@ -30,7 +30,8 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
       // The new item itself may be replaced, too: a store that did not know whether it made this
       // change may have made it.
       try await address.apply(
-        [.put(encoded, for: address.name)], ifStored: [replaced, ItemVersion(encoded)])
+        [.put(encoded, for: address.name)],
+        if: .stored(address.name, isOneOf: [replaced, ItemVersion(encoded)]))
     }
   }
 
@@ -121,6 +122,7 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
   func remove(
     _ version: ItemVersion, recording rejection: RecordedRejection
   ) async throws -> ChangeOutcome {
-    try await address.apply(try address.reject(rejection), ifStored: [version])
+    try await address.apply(
+      try address.reject(rejection), if: .stored(name, isOneOf: [version]))
   }
 }
