@@ -8,8 +8,10 @@ let argumentParser = Target.Dependency.product(
 let gtk = Target.Dependency.target(
   name: "CSessionToolsGTK", condition: .when(traits: ["GTKScenes"]))
 
-func adapted(_ product: String, _ package: String) -> Target.Dependency {
-  .product(name: product, package: package, condition: .when(traits: ["ServiceAdapters"]))
+func adapted(
+  _ product: String, _ package: String, by trait: String = "ServiceAdapters"
+) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: [trait]))
 }
 
 let package = Package(
@@ -26,24 +28,44 @@ let package = Package(
     .library(name: "SessionAuthentication", targets: ["SessionAuthentication"]),
     .library(name: "SessionToolsTesting", targets: ["SessionToolsTesting"]),
     .library(name: "LinuxAuthentication", targets: ["LinuxAuthentication"]),
+    .library(name: "OAuthLogin", targets: ["OAuthLogin"]),
     .library(name: "WebLogin", targets: ["WebLogin"]),
     .library(name: "GTKScenes", targets: ["GTKScenes"]),
     .library(name: "SessionServiceAdapters", targets: ["SessionServiceAdapters"]),
+    .library(name: "SessionToolsAsyncHTTPClient", targets: ["SessionToolsAsyncHTTPClient"]),
+    .library(name: "SessionToolsHummingbird", targets: ["SessionToolsHummingbird"]),
+    .library(name: "SessionToolsConfiguration", targets: ["SessionToolsConfiguration"]),
     .executable(name: "session-tools", targets: ["session-tools"]),
   ],
   traits: [
     .trait(
       name: "ServiceAdapters",
       description: "Fetches what the product SessionServiceAdapters adapts to, and builds it."),
+    .trait(
+      name: "AsyncHTTPClient",
+      description: "Fetches AsyncHTTPClient for SessionToolsAsyncHTTPClient."),
+    .trait(name: "Tracing", description: "Fetches swift-distributed-tracing for spans."),
+    .trait(
+      name: "Hummingbird", description: "Fetches Hummingbird for SessionToolsHummingbird."),
+    .trait(
+      name: "Configuration",
+      description: "Fetches swift-configuration for SessionToolsConfiguration."),
     .trait(name: "GTKScenes", description: "Builds the product GTKScenes, with libgtk-4-dev."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"),
-    // Of the trait ServiceAdapters alone.
+    // Each of one trait or some, without which it is not fetched.
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0", traits: []),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.25.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: []),
   ],
   targets: [
     .systemLibrary(
@@ -86,11 +108,12 @@ let package = Package(
       ]),
     .systemLibrary(name: "CSessionToolsCurl"),
     .target(
+      name: "OAuthLogin",
+      dependencies: ["CSessionToolsLinux", "CSessionToolsSodium", "SessionToolsBase"]),
+    // With the desktop's browser, and an HTTP client.
+    .target(
       name: "WebLogin",
-      dependencies: [
-        "CSessionToolsCurl", "CSessionToolsLinux", "CSessionToolsSodium", "SessionToolsDBus",
-        "SessionToolsBase",
-      ]),
+      dependencies: ["CSessionToolsCurl", "OAuthLogin", "SessionToolsBase", "SessionToolsDBus"]),
     .systemLibrary(
       name: "CSessionToolsGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
     .target(
@@ -112,6 +135,30 @@ let package = Package(
       dependencies: [
         "SessionToolsBase", adapted("Logging", "swift-log"), adapted("Metrics", "swift-metrics"),
         adapted("ServiceLifecycle", "swift-service-lifecycle"),
+        adapted("Tracing", "swift-distributed-tracing", by: "Tracing"),
+      ]),
+    .target(
+      name: "SessionToolsAsyncHTTPClient",
+      dependencies: [
+        "OAuthLogin", "SessionToolsBase",
+        adapted("AsyncHTTPClient", "async-http-client", by: "AsyncHTTPClient"),
+        adapted("NIOCore", "swift-nio", by: "AsyncHTTPClient"),
+        adapted("NIOFoundationCompat", "swift-nio", by: "AsyncHTTPClient"),
+        adapted("NIOHTTP1", "swift-nio", by: "AsyncHTTPClient"),
+        adapted("NIOPosix", "swift-nio", by: "AsyncHTTPClient"),
+        adapted("NIOSSL", "swift-nio-ssl", by: "AsyncHTTPClient"),
+      ]),
+    .target(
+      name: "SessionToolsHummingbird",
+      dependencies: [
+        "SessionToolsBase", adapted("Hummingbird", "hummingbird", by: "Hummingbird"),
+        adapted("ServiceLifecycle", "swift-service-lifecycle", by: "Hummingbird"),
+      ]),
+    .target(
+      name: "SessionToolsConfiguration",
+      dependencies: [
+        "SessionToolsBase", adapted("Configuration", "swift-configuration", by: "Configuration"),
+        adapted("ServiceLifecycle", "swift-service-lifecycle", by: "Configuration"),
       ]),
     .systemLibrary(name: "CSessionToolsLinux"),
     // The tool's, which starts faster, and on machines without a desktop.

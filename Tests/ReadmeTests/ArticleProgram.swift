@@ -18,7 +18,8 @@ final class ArticleProgram: Sendable {
     "SealedStore": "session-tools", "SecretServiceStore": "session-tools",
     "SecretStores": "session-tools", "SessionToolsSessions": "session-tools",
     "SessionAuthentication": "session-tools", "SessionTools": "session-tools",
-    "SessionToolsBase": "session-tools", "WebLogin": "session-tools",
+    "SessionToolsBase": "session-tools", "OAuthLogin": "session-tools",
+    "WebLogin": "session-tools",
     "DatabaseStore": "session-tools",
   ]
 

@@ -18,7 +18,7 @@ import Testing
   }
 
   /// The examples of an article; the first stands alone, and the others continue it.
-  static let article = blocks("swift", in: file("Sources/WebLogin/WebLogin.docc/WebLogin.md"))
+  static let article = blocks("swift", in: file("Sources/OAuthLogin/OAuthLogin.docc/OAuthLogin.md"))
 
   @Test(arguments: blocks("swift") + article.prefix(1))
   func `a Swift block compiles as it stands`(block: String) throws {
@@ -50,13 +50,6 @@ import Testing
     try program.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
     return try Self.run(
       ["swiftc", "-typecheck"] + ArticleProgram.compilerOptions() + [directory["main.swift"]])
-  }
-
-  @Test func `the article about another HTTP client shows the code that is tested`() throws {
-    let code = Self.file("Tests/Packages/OtherHTTPClient/OtherHTTPClientTests/NIOLoginClient.swift")
-    let article = Self.file("Sources/WebLogin/WebLogin.docc/OtherHTTPClient.md")
-    let shown = try #require(Self.blocks("swift", in: article).first)
-    #expect(!code.isEmpty && code == shown + "\n")
   }
 
   /// Runs a program until it exits; its standard output and standard error are one text.

@@ -7,7 +7,7 @@ import Testing
 /// The program of the article about web services, with a server and a person.
 @Suite(.onOwnThread) struct WebServiceArticleTests {
   static let article = ReadmeTests.file(
-    "Sources/WebLogin/WebLogin.docc/AWebServiceThatLogsPeopleIn.md")
+    "Sources/OAuthLogin/OAuthLogin.docc/AWebServiceThatLogsPeopleIn.md")
 
   /// Calls one route, and prints the answer.
   private static let driver = """

@@ -441,6 +441,39 @@ import WebLogin
     }
   }
 
+  @Test func `leaves a browser four logins, the newest ones`() async throws {
+    let login = try stage.login()
+    var jar = CookieJar()
+    var addresses: [URL] = []
+    for _ in 0..<10 {
+      stage.clock.advance(by: .seconds(1))
+      let redirect = try await login.begin(cookies: jar.fields)
+      for cookie in redirect.expiredCookies { jar.set(cookie) }
+      jar.set(redirect.cookie)
+      addresses.append(redirect.address)
+    }
+    #expect(jar.count == 4)
+    let oldest = try await stage.answer(addresses[5])
+    let error = await #expect(throws: WebLoginError.self) {
+      try await login.finish(query: oldest, cookies: jar.fields)
+    }
+    #expect(error?.code == .nothingPending)
+    for address in addresses.suffix(4) {
+      let query = try await stage.answer(address)
+      _ = try await login.finish(query: query, cookies: jar.fields)
+    }
+    // Cookies of others, and of the service itself, are left alone.
+    let others = ["session=1; login-hint=ada; __Host-login-x=2; __Host-login-=", "login"]
+    #expect(try await login.begin(cookies: others).expiredCookies.isEmpty)
+  }
+
+  @Test func `refuses an age that would not be checked`() async throws {
+    var login = try stage.login()
+    login.parameters = ["max_age": "60"]
+    let error = await #expect(throws: WebLoginError.self) { try await login.begin() }
+    #expect(error?.code == .invalidConfiguration)
+  }
+
   @Test func `ignores parameters that it sets itself`() async throws {
     var login = try stage.login()
     login.parameters = [

@@ -1,5 +1,6 @@
 package import Foundation
 import SessionToolsBase
+package import OAuthLogin
 
 /// A program that opens addresses, started as a separate process.
 package struct DesktopOpener: LoginBrowser {

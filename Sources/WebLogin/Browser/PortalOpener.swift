@@ -1,5 +1,6 @@
 import SessionToolsDBus
 package import Foundation
+package import OAuthLogin
 
 /// An opener that uses the portal that sandboxes have: `org.freedesktop.portal.OpenURI`.
 package struct PortalOpener: LoginBrowser {

@@ -1,4 +1,5 @@
 import Foundation
+import OAuthLogin
 
 /// The variables of `curl` that libcurl leaves to the program, or does not report.
 struct CurlEnvironment {

@@ -1,3 +1,5 @@
+public import OAuthLogin
+
 /// An HTTP client that uses libcurl and keeps nothing: no cookies, cache, credentials or
 /// connections, and that follows no redirects.
 ///

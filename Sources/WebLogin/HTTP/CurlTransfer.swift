@@ -2,6 +2,7 @@ import CSessionToolsCurl
 import Foundation
 import SessionToolsBase
 import Synchronization
+import OAuthLogin
 
 /// One request that libcurl sends, and the part of the answer received so far.
 ///

@@ -2,6 +2,7 @@ import CSessionToolsCurl
 import Foundation
 import SessionToolsBase
 import Synchronization
+import OAuthLogin
 
 /// The requests of this process, which libcurl sends on one thread.
 ///

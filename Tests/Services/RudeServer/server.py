@@ -1,12 +1,17 @@
 """A server whose answers an HTTP client must not accept, of another kind for each path.
 
-Prints its port. `/seen` returns the requested paths, `/sent` the number of bytes written of answers
-without an end, and `/token` answers as a token endpoint does.
+Prints its port. `/seen` returns the requested paths, `/names` the names of all header fields,
+`/sent` the number of bytes written of answers without an end, and `/token` answers as a token
+endpoint does. With the file of a certificate and its key as an argument, it speaks TLS.
 """
 
 import gzip
 import http.server
+import ssl
+import sys
 import time
+
+TOKENS = b'{"access_token": "new", "token_type": "Bearer", "refresh_token": "next"}'
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -14,6 +19,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self):
         self.server.seen.append(self.path)
+        self.server.names.update(name.lower() for name in self.headers)
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path == "/drop":
             self.close_connection = True
@@ -23,20 +29,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_without_end()
         elif self.path == "/sent":
             self.finish_with(str(self.server.sent).encode())
-        elif self.path == "/short":
+        elif self.path == "/names":
+            self.finish_with("\n".join(sorted(self.server.names)).encode())
+        elif self.path in ("/short", "/torn"):
             self.close_connection = True
             self.send_response(200)
             self.send_header("Content-Length", "5000")
             self.end_headers()
-            self.wfile.write(b"{}")
+            self.wfile.write(b"{}" if self.path == "/short" else TOKENS)
         elif self.path in ("/packed", "/bomb"):
             size = 20 if self.path == "/packed" else 50_000_000
             self.finish_with(gzip.compress(b"x" * size), **{"Content-Encoding": "gzip"})
         elif self.path == "/large":
             self.finish_with(b"x" * 5_000_000)
         elif self.path == "/token":
-            self.finish_with(
-                b'{"access_token": "new", "token_type": "Bearer", "refresh_token": "next"}')
+            self.finish_with(TOKENS)
         elif self.path in ("/redirect", "/see-other"):
             self.finish_with(b"", 307 if self.path == "/redirect" else 303, Location="/target")
         else:
@@ -86,6 +93,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 server.daemon_threads = True
 server.seen = []
+server.names = set()
 server.sent = 0
+if len(sys.argv) > 1:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[1])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 print(server.server_port, flush=True)
 server.serve_forever()

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// An item that has expired until it is refreshed.
-struct Pass: Codable, ExpiringItem, Sendable {
+struct Pass: Codable, Equatable, ExpiringItem, Sendable {
   var text = "s3cret"
   var expirationDate: Date? = .distantPast
 
@@ -173,7 +173,7 @@ func session(
 
   @Test func `count and time`() throws {
     func count(_ name: String, _ dimensions: [(String, String)] = []) throws -> Int64 {
-      try metrics.expectCounter("session_tools_\(name)", dimensions).totalValue
+      try metrics.expectCounter("session_tools_\(name)_total", dimensions).totalValue
     }
     #expect(try count("refreshes", [("outcome", "refreshed")]) == 1)
     #expect(try count("refreshes", [("outcome", "not_needed")]) == 0)
@@ -184,8 +184,8 @@ func session(
     #expect(try count("sign_outs", [("reason", "rejected")]) == 1)
     #expect(try count("store_notices") == 0)
     #expect(try metrics.expectMeter("session_tools_refreshes_under_way").lastValue == 0)
-    #expect(try metrics.expectTimer("session_tools_refresh_duration").values.count == 3)
-    let waits = try metrics.expectTimer("session_tools_lock_wait_duration").values
+    #expect(try metrics.expectTimer("session_tools_refresh_duration_seconds").values.count == 3)
+    let waits = try metrics.expectTimer("session_tools_lock_wait_duration_seconds").values
     #expect(waits.count == 1 && waits[0] >= 1_000_000)
   }
 }
