@@ -5,7 +5,7 @@ public import SecretStores
 ///
 /// ```swift
 /// let url = try DatabaseURL(takingFromEnvironment: "DATABASE_URL")
-/// let store = try SealedDatabaseStore.open(url, key: key)
+/// let store = try SealedDatabaseStore.open(url: url, key: key)
 /// ```
 ///
 /// The password is not in the address that errors and logs show.
@@ -95,12 +95,12 @@ public struct DatabaseURL: Sendable {
 extension SealedDatabaseStore {
   /// Opens an existing store with an address that has a password.
   ///
-  /// As ``open(_:key:options:)-(String,_,_)``; a password of the options takes the place of the
+  /// As ``open(_:key:options:)``; a password of the options takes the place of the
   /// address's.
   ///
-  /// - Throws: As ``open(_:key:options:)-(String,_,_)``.
+  /// - Throws: As ``open(_:key:options:)``.
   public static func open(
-    _ url: DatabaseURL, key: some KeySource, options: Options = Options()
+    url: DatabaseURL, key: some KeySource, options: Options = Options()
   ) throws(StoreError) -> SealedDatabaseStore {
     var options = options
     if options.password == nil, let password = url.password {

@@ -30,7 +30,7 @@ struct Parts: Sendable {
     apiAddress = try configuration.requiredString(forKey: "apiAddress")
     let opened: any SecretStore =
       if let database {
-        try SealedDatabaseStore.open(database, key: key)
+        try SealedDatabaseStore.open(url: database, key: key)
       } else {
         try Self.fileStore(at: try configuration.requiredString(forKey: "store"), key: key)
       }
