@@ -41,8 +41,8 @@ extension ReloadingSecretStoreProvider: CustomStringConvertible {
 extension AbsoluteConfigKey {
   /// The name of the key's item: no two keys have the same one.
   var itemIdentifier: String {
-    components.map {
-      $0.replacingOccurrences(of: "%", with: "%25").replacingOccurrences(of: ".", with: "%2E")
+    components.map { component in
+      PercentEncoding.encode(component) { $0 == "%" || $0 == "." }
     }.joined(separator: ".")
   }
 }

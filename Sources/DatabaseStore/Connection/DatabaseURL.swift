@@ -26,12 +26,9 @@ public struct DatabaseURL: Sendable {
   /// - Throws: `keyMissing` when it is not set, `invalidKey` when it is no such address; it is
   ///   removed all the same.
   public init(takingFromEnvironment name: String) throws(StoreError) {
-    guard let text = SecretBytes.taken(fromEnvironment: name) else {
-      throw StoreError(
-        .keyMissing, store: "environment variable \(name)",
-        reason: "it is not set, or was taken before",
-        remedy: "Set it to the database's address: postgresql://user:password@host/database")
-    }
+    let text = try SecretBytes.taken(
+      fromEnvironment: name,
+      remedy: "Set it to the database's address: postgresql://user:password@host/database")
     try self.init(text, of: "environment variable \(name)")
   }
 

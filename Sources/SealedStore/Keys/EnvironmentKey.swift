@@ -15,12 +15,8 @@ extension RawKey {
   /// - Throws: `keyMissing` when it is not set, `invalidKey` when it is empty or has no key; it is
   ///   removed all the same.
   public init(takingFromEnvironment name: String) throws(StoreError) {
-    guard let value = SecretBytes.taken(fromEnvironment: name) else {
-      throw StoreError(
-        .keyMissing, store: "environment variable \(name)",
-        reason: "it is not set, or was taken before",
-        remedy: "Set it to what openssl rand -base64 32 prints")
-    }
+    let value = try SecretBytes.taken(
+      fromEnvironment: name, remedy: "Set it to what openssl rand -base64 32 prints")
     let buffer = ByteBuffer(byteCount: value.byteCount, isSecret: true)
     buffer.copy(value, to: 0)
     let key = try EncodedKey.decode(
