@@ -213,16 +213,44 @@ import WebLogin
     #expect(error?.code == .invalidConfiguration)
   }
 
-  @Test func `is requested once`() async throws {
-    let count = Shared(0)
+  @Test func `is requested once, however many tasks need it and whichever of them end`()
+    async throws
+  {
+    let (asked, opened) = (Shared(0), AsyncStream.makeStream(of: Void.self))
     let client = OAuthClient(
       issuer: "https://a.example", clientID: "app",
       http: ScriptedHTTP { _ in
-        count.update { $0 += 1 }
+        asked.update { $0 += 1 }
+        for await _ in opened.stream {}
         return OAuthHTTPResponse(200, Self.description("https://a.example"))
       })
+    let tasks = (0..<50).map { _ in Task { try await client.server().issuer } }
+    // The first that asked need not be this one; each may end.
+    for task in tasks.prefix(10) {
+      task.cancel()
+      let error = await #expect(throws: WebLoginError.self) { try await task.value }
+      #expect(error?.code == .cancelled)
+    }
+    opened.continuation.finish()
+    for task in tasks.dropFirst(10) { #expect(try await task.value == "https://a.example") }
     _ = try await client.server()
-    _ = try await client.server()
-    #expect(count.now == 1)
+    #expect(asked.now == 1)
+  }
+
+  @Test func `is requested again after an error`() async throws {
+    let asked = Shared(0)
+    let client = OAuthClient(
+      issuer: "https://a.example", clientID: "app",
+      http: ScriptedHTTP { _ in
+        let isFirst = asked.update { count in
+          count += 1
+          return count == 1
+        }
+        if isFirst { throw OAuthHTTPError(.noResponse, wasSent: false, reason: "down") }
+        return OAuthHTTPResponse(200, Self.description("https://a.example"))
+      })
+    await #expect(throws: WebLoginError.self) { try await client.server() }
+    #expect(try await client.server().issuer == "https://a.example")
+    #expect(asked.now == 2)
   }
 }

@@ -29,7 +29,14 @@ public final class OAuthClient: Sendable {
   /// section 3.1.3.7, point 3).
   public let trustedAudiences: [String]
   let authentication: ClientAuthentication
-  private let known: Mutex<AuthorizationServer?>
+  private let metadata: Mutex<Metadata>
+
+  private struct Metadata {
+    /// The server's addresses, once they are known.
+    var server: AuthorizationServer?
+    /// The request for them that is under way.
+    var request: Task<Result<AuthorizationServer, WebLoginError>, Never>?
+  }
 
   /// Makes a client of the server with an issuer, which is asked for its addresses when they are
   /// needed.
@@ -57,7 +64,7 @@ public final class OAuthClient: Sendable {
     self.trustedAudiences = trustedAudiences
     self.http = http
     self.clock = clock
-    known = Mutex(nil)
+    metadata = Mutex(Metadata())
   }
 
   /// Makes a client of a server whose addresses are given; it does not ask for them.
@@ -73,21 +80,45 @@ public final class OAuthClient: Sendable {
     self.trustedAudiences = trustedAudiences
     self.http = http
     self.clock = clock
-    known = Mutex(server)
+    metadata = Mutex(Metadata(server: server))
   }
 
   /// The fields of requests that name the resources.
   var resourceFields: [(name: String, value: String)] { resources.map { ("resource", $0) } }
 
-  /// Returns the server's addresses, which are asked for once.
+  /// Returns the server's addresses, which are asked for once, however many tasks need them.
+  ///
+  /// A cancelled task stops waiting; the request goes on for the others. After an error the next
+  /// call asks again.
   ///
   /// - Throws: `invalidConfiguration`, `invalidMetadata`, `unsupported`, `unavailable`, or the
-  ///   errors of sending the requests.
+  ///   errors of sending the requests, of which `cancelled` is one.
   public func server() async throws(WebLoginError) -> AuthorizationServer {
-    if let server = known.withLock({ $0 }) { return server }
-    let server = try await Discovery(issuer: issuer, http: http).find()
-    known.withLock { $0 = server }
-    return server
+    let (known, request) = metadata.withLock { metadata in
+      if metadata.server == nil, metadata.request == nil { metadata.request = discovery() }
+      return (metadata.server, metadata.request)
+    }
+    if let known { return known }
+    guard let request else { preconditionFailure("without addresses there is a request for them") }
+    let answer = FirstAnswer<Result<AuthorizationServer, WebLoginError>>()
+    Task { answer.give(await request.value) }
+    return try await answer.value(whenCancelled: .failure(.ofCancellation)).get()
+  }
+
+  /// Asks for the addresses and keeps them.
+  private func discovery() -> Task<Result<AuthorizationServer, WebLoginError>, Never> {
+    // Detached, because it is not the first caller's alone: neither its task-local values, such as
+    // a request's trace, nor its end.
+    Task.detached { [self] in
+      let result: Result<AuthorizationServer, WebLoginError>
+      do throws(WebLoginError) {
+        result = .success(try await Discovery(issuer: issuer, http: http).find())
+      } catch {
+        result = .failure(error)
+      }
+      metadata.withLock { $0 = Metadata(server: try? result.get()) }
+      return result
+    }
   }
 }
 
