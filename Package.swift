@@ -81,10 +81,11 @@ let package = Package(
       name: "SealedStore",
       dependencies: ["CSessionToolsLinux", "CSessionToolsSodium", "SecretStores"]),
     .systemLibrary(
-      name: "CSessionToolsGIO", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+      name: "CSessionToolsGIO", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
     .target(name: "SessionToolsDBus", dependencies: ["CSessionToolsGIO"]),
+    // With GLib's flags alone, because those of libsecret and GIO lead to warnings.
     .systemLibrary(
-      name: "CSessionToolsSecret", pkgConfig: "libsecret-1",
+      name: "CSessionToolsSecret", pkgConfig: "glib-2.0",
       providers: [.apt(["libsecret-1-dev"])]),
     .target(
       name: "SecretServiceStore",
@@ -115,7 +116,7 @@ let package = Package(
       name: "WebLogin",
       dependencies: ["CSessionToolsCurl", "OAuthLogin", "SessionToolsBase", "SessionToolsDBus"]),
     .systemLibrary(
-      name: "CSessionToolsGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+      name: "CSessionToolsGTK", pkgConfig: "gtk4"),
     .target(
       name: "GTKScenes",
       dependencies: [gtk, "SessionAuthentication", "SessionToolsBase"]),

@@ -52,7 +52,7 @@ final class ArticleProgram: Sendable {
     }
     return try ["-swift-version", "6", "-warnings-as-errors"]
       + (["\(BuildDirectory.path)/Modules"] + modules).flatMap { ["-I", $0] }
-      + flags("--cflags-only-I", of: "libsecret-1", "libpq").flatMap { ["-Xcc", $0] }
+      + flags("--cflags-only-I", of: "glib-2.0", "libpq").flatMap { ["-Xcc", $0] }
   }
 
   /// Returns the objects of the libraries, from the lists with which the programs were linked:

@@ -9,7 +9,7 @@ import SecretStores
 ///
 /// After the negotiation, `SecretService` is only read: this justifies the unchecked conformance.
 @safe final class ServiceSession: @unchecked Sendable {
-  private let service: UnsafeMutablePointer<SecretService>
+  private let service: OpaquePointer
 
   /// Negotiates a session.
   ///
@@ -56,8 +56,7 @@ import SecretStores
     guard let object = unsafe object else {
       preconditionFailure("GLib ends the process when there is no memory")
     }
-    unsafe service = unsafe UnsafeMutableRawPointer(object)
-      .assumingMemoryBound(to: SecretService.self)
+    unsafe service = OpaquePointer(object)
   }
 
   private static func value(
@@ -70,7 +69,7 @@ import SecretStores
   }
 
   deinit {
-    unsafe g_object_unref(service)
+    unsafe g_object_unref(UnsafeMutableRawPointer(service))
   }
 
   /// The path of the session's object, which calls with secrets must contain.
