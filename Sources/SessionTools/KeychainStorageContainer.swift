@@ -36,20 +36,21 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
   /// The type of the items.
   public typealias Item = T
 
-  private let config: KeychainContainerConfig
-  private let namespace: Swift.Result<StoreNamespace, StoreError>
-  /// The store that contains the items, for example to list, adopt or purge those of other
-  /// installations.
-  public let store: any SecretStore
+  private let keychain: Keychain
 
   /// Describes a container; opens and makes nothing yet.
   public init(config: KeychainContainerConfig) {
-    self.config = config
-    namespace = Swift.Result { () throws(StoreError) in try config.namespace() }
-    store =
-      config.protection.keepsItemsInService
-      ? SecretServiceStore(options: config.secretServiceOptions) : Keychain(config)
+    self.init(Keychain(config))
   }
+
+  /// Describes a container of items in a keychain, which is then opened once for both.
+  public init(_ keychain: Keychain) {
+    self.keychain = keychain
+  }
+
+  /// The store that contains the items, for example to list, adopt or purge those of other
+  /// installations.
+  public var store: any SecretStore { keychain.store }
 
   /// Returns what protects the items at rest; opens the keychain, if there is one.
   ///
@@ -60,7 +61,7 @@ public struct KeychainStorageContainer<T: Codable>: StoreBackedContainer {
   ///
   /// - Throws: `invalidName`.
   public func storeContainer() throws(StoreError) -> StoreContainer<T> {
-    StoreContainer(store, namespace: try namespace.get())
+    StoreContainer(store, namespace: try keychain.namespace())
   }
 }
 
@@ -69,6 +70,6 @@ extension KeychainStorageContainer: Equatable {
   public static func == (
     left: KeychainStorageContainer<T>, right: KeychainStorageContainer<T>
   ) -> Bool {
-    left.config == right.config
+    left.keychain.config == right.keychain.config
   }
 }

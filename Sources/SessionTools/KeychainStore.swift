@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Reading makes nothing: a keychain that does not exist has no items. Storing the first item
 /// makes the keychain, and so does exclusive access to a name.
-final class Keychain: BlockingConditionalStore, LocatedStore {
+final class KeychainStore: BlockingConditionalStore, LocatedStore {
   let executor = BlockingExecutor(maximumThreadCount: 8)
   private let directory: Swift.Result<String, StoreError>
   private let config: KeychainContainerConfig

@@ -86,6 +86,15 @@ import Testing
     #expect(left < 256)
   }
 
+  @Test func `bytes are given as text only if they are text`() {
+    #expect(SecretBytes(utf8: "größe").text == "größe")
+    #expect(SecretBytes([]).text == "")
+    #expect(SecretBytes([0x66, 0xff]).text == nil)
+    #expect(SecretBytes([0xc3]).text == nil)
+    #expect(SecretBytes([0x66, 0xff]).data == Data([0x66, 0xff]))
+    #expect(SecretBytes([]).data.isEmpty)
+  }
+
   private func address(of secret: SecretBytes) -> UInt {
     secret.withBytes { span in
       unsafe span.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }

@@ -92,6 +92,14 @@ public struct SecretBytes: @unchecked Sendable {
   public func copyBytes() -> [UInt8] {
     buffer.bytes(range)
   }
+
+  /// The bytes as UTF-8, in a copy that is not wiped; `nil` if they are not text.
+  public var text: String? {
+    withBytes { unsafe $0.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) } }
+  }
+
+  /// The bytes in a copy that is not wiped.
+  public var data: Data { withBytes { unsafe $0.withUnsafeBytes { unsafe Data($0) } } }
 }
 
 extension SecretBytes: Equatable {
