@@ -1,4 +1,4 @@
-import SessionToolsBase
+public import SessionToolsBase
 
 /// Why a login, a token request or a resumption failed; the kinds differ in what to do next.
 ///
@@ -14,7 +14,7 @@ import SessionToolsBase
 ///
 /// No text of the error, and nothing in its dump, contains a code, a token, a verifier, a state or
 /// the address that the browser was sent to. ``refusal`` has the server's error.
-public struct WebLoginError: Error, Sendable {
+public struct WebLoginError: SessionToolsError {
   /// The kind of failure.
   public let code: Code
   /// What happened: one sentence without its full stop.

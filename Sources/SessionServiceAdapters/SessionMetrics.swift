@@ -24,7 +24,7 @@ public import SessionToolsBase
 /// factory in nanoseconds, as swift-metrics has them.
 ///
 /// The `outcome` is `refreshed`, `not_needed`, `rejected` or `failed`, and the `reason` is
-/// `logged_out` or `rejected`. No dimension names a session or a store, because there may be any
+/// `requested` or `rejected`. No dimension names a session or a store, because there may be any
 /// number of them.
 public struct SessionMetrics: Sendable {
   private let refreshes:
@@ -33,7 +33,7 @@ public struct SessionMetrics: Sendable {
   private let refreshDuration: Timer
   private let failedTries: Counter
   private let refreshWaitDuration: Timer
-  private let signOuts: (loggedOut: Counter, rejected: Counter)
+  private let signOuts: (requested: Counter, rejected: Counter)
   private let lockWaitDuration: Timer
   private let storeNotices: Counter
 
@@ -61,7 +61,7 @@ public struct SessionMetrics: Sendable {
     failedTries = counter("refresh_failed_tries")
     refreshWaitDuration = timer("refresh_wait_duration")
     signOuts = (
-      counter("sign_outs", ("reason", "logged_out")), counter("sign_outs", ("reason", "rejected"))
+      counter("sign_outs", ("reason", "requested")), counter("sign_outs", ("reason", "rejected"))
     )
     lockWaitDuration = timer("lock_wait_duration")
     storeNotices = counter("store_notices")
@@ -77,7 +77,7 @@ public struct SessionMetrics: Sendable {
       counter(of: end).increment()
     case .refreshTryFailed: failedTries.increment()
     case .refreshWaited(_, let duration): refreshWaitDuration.record(duration: duration)
-    case .signedOut(_, .loggedOut), .signedOut(_, .unknown): signOuts.loggedOut.increment()
+    case .signedOut(_, .requested), .signedOut(_, .unknown): signOuts.requested.increment()
     case .signedOut(_, .rejected): signOuts.rejected.increment()
     case .lockWaited(_, let duration): lockWaitDuration.record(duration: duration)
     case .storeNotice: storeNotices.increment()

@@ -19,12 +19,12 @@ import Testing
       })
     try await importUsers(
       ["ada": Mailbox(address: "a@example.com", token: "new")], to: accounts)
-    try await logIn(Mailbox(address: "b@example.com", token: "old"), as: "bob", to: accounts)
+    try await signIn(Mailbox(address: "b@example.com", token: "old"), as: "bob", to: accounts)
     do { _ = try await token(of: accounts) } catch SessionError.rejected { print("rejected") }
     for line in try await list(accounts) { print(line.split(separator: ",")[0]) }
     try await use("ada", of: accounts)
     print(try await token(of: accounts) ?? "none")
-    try await logOut("bob", of: accounts)
+    try await signOut("bob", of: accounts)
     print(try await list(accounts))
     let following = Task {
       await follow(accounts) { states in

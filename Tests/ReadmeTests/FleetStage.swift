@@ -46,7 +46,7 @@ final class FleetStage: Sendable {
     for start in stride(from: users.lowerBound, to: users.upperBound, by: Self.maximumImport) {
       var tokens: [String: String] = [:]
       for user in start..<min(start + Self.maximumImport, users.upperBound) {
-        tokens["user \(user)"] = try await server.logIn("user \(user)")
+        tokens["user \(user)"] = try await server.signIn("user \(user)")
       }
       let json = String(decoding: try JSONEncoder().encode(tokens), as: UTF8.self)
       try await Program.run(

@@ -58,7 +58,7 @@ final class ServiceStage: Sendable {
   @discardableResult
   func importUsers(_ users: Range<Int>) async throws -> [String] {
     var tokens: [String: String] = [:]
-    for user in users { tokens["user \(user)"] = try await server.logIn("user \(user)") }
+    for user in users { tokens["user \(user)"] = try await server.signIn("user \(user)") }
     let json = String(decoding: try JSONEncoder().encode(tokens), as: UTF8.self)
     try await Program.run(program.path, ["import"], input: json, environment: environment)
     return Array(tokens.values)

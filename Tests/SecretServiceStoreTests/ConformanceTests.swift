@@ -72,11 +72,11 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     try await check.run(patience: patience) {
-      try await GnomeKeyring.logIn(on: bus)
+      try await GnomeKeyring.signIn(on: bus)
       let items = try await Self.emptied(onBusAt: bus.address)
       return StoreUnderTest(
         items.store, reopen: items.reopen, lock: { try await OtherClient(on: bus).lock() },
-        unlock: { try await GnomeKeyring.logIn(on: bus) })
+        unlock: { try await GnomeKeyring.signIn(on: bus) })
     }
     #expect(keyring.isRunning)
   }

@@ -51,7 +51,7 @@ import Testing
     #expect(await failure { try await store.contains(absent) } == StoreError.locked)
     #expect(try await store.availability() == .locked)
     // The next login opens it, and nothing more is asked.
-    try await keyring.logIn()
+    try await keyring.signIn()
     #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     #expect(try await store.value(for: absent) == nil)
     #expect(try await store.names(in: nil) == [name])
@@ -153,7 +153,7 @@ import Testing
         if stepCount > round % 40 { break }
       }
       try await keyring.lock()
-      try await keyring.logIn()
+      try await keyring.signIn()
       try await hasEnded
       for name in try await target.names(in: nil) {
         let value = try await target.value(for: name)
@@ -202,7 +202,7 @@ import Testing
       for name in try await target.names(in: nil) {
         #expect(try await target.value(for: name) == values[name], "round \(round)")
       }
-      try await keyring.logIn()
+      try await keyring.signIn()
     }
     #expect(keyring.isRunning)
   }

@@ -58,7 +58,7 @@ import Testing
       #expect(await failure { try await store.items(in: namespace) } == StoreError.locked)
     }
     #expect(try await prompter.count() == 0)
-    try await GnomeKeyring.logIn(on: bus)
+    try await GnomeKeyring.signIn(on: bus)
     #expect(try await store.isLocked() == false)
     #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     #expect(try await store.value(for: absent) == nil)
@@ -90,7 +90,7 @@ import Testing
     #expect(await failure { try await store.contains(absent) } == StoreError.promptDismissed)
     #expect(await failure { try await bus.store().unlock() } == StoreError.promptDismissed)
     #expect(keyring.isRunning)
-    try await GnomeKeyring.logIn(on: bus)
+    try await GnomeKeyring.signIn(on: bus)
     #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
   }
 
@@ -120,7 +120,7 @@ import Testing
     #expect(await failure { try await store.unlock() } == StoreError.timedOut)
     #expect(try await prompter.count() > 0)
     #expect(keyring.isRunning)
-    try await GnomeKeyring.logIn(on: bus)
+    try await GnomeKeyring.signIn(on: bus)
     #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     try await store.put(SecretBytes(utf8: "new"), for: name)
     #expect(keyring.isRunning)
@@ -146,7 +146,7 @@ import Testing
       #expect(try await store.isLocked(), "the keyring answers")
       #expect(keyring.isRunning)
     }
-    try await GnomeKeyring.logIn(on: bus)
+    try await GnomeKeyring.signIn(on: bus)
     #expect(try await store.value(for: name) == SecretBytes(utf8: "value"))
     #expect(keyring.isRunning)
   }

@@ -112,7 +112,7 @@ import Testing
     #expect(answer.hasPrefix("unavailable: ") && answer.contains("locked"), "\(answer)")
     #expect(!FileManager.default.fileExists(atPath: keychain))
     #expect(!FileManager.default.fileExists(atPath: bus["data/session-tools/keys"]))
-    try await GnomeKeyring.logIn(on: bus)
+    try await GnomeKeyring.signIn(on: bus)
     #expect(try await flatpak.app("store", "Ada") == "stored\n")
     #expect(try await flatpak.app("read") == "Ada\n")
   }

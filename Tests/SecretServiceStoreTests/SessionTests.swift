@@ -41,7 +41,7 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let session = try session(on: bus)
-    try await session.logIn(Tokens(number: 0))
+    try await session.signIn(Tokens(number: 0))
     var states = session.states.makeAsyncIterator()
     #expect(await states.next()?.item == Tokens(number: 0))
     #expect(try await session.validItem(.always).number == 1)
@@ -58,7 +58,7 @@ import Testing
     }
     #expect(handler.count == 1)
 
-    try await GnomeKeyring.logIn(on: bus)
+    try await GnomeKeyring.signIn(on: bus)
     #expect(await states.next()?.item == Tokens(number: 1))
     #expect(try await session.validItem(.always).number == 2)
     withExtendedLifetime(keyring) {}
@@ -70,14 +70,14 @@ import Testing
     let bus = try await PrivateBus()
     let keyring = try await GnomeKeyring(on: bus)
     let session = try session(on: bus)
-    try await session.logIn(Tokens(number: 0))
+    try await session.signIn(Tokens(number: 0))
     handler.during.withLock { during in
       during = { try await OtherClient(on: bus).lock() }
     }
     // The token is spent, and the new one cannot be stored.
     #expect(await failure { try await session.validItem(.always) } == StoreError.locked)
     #expect(await failure { try await session.validItem(.always) } == StoreError.locked)
-    try await GnomeKeyring.logIn(on: bus)
+    try await GnomeKeyring.signIn(on: bus)
     #expect(try await session.validItem(.always).number == 1)
     #expect(handler.count == 1, "no token was spent again")
     #expect(try await session.item()?.number == 1)
@@ -95,9 +95,9 @@ import Testing
         try await OtherClient(on: bus).lock()
         return .rejected(CocoaError(.userCancelled))
       })
-    try await rejecting.logIn(Tokens(number: 0))
+    try await rejecting.signIn(Tokens(number: 0))
     #expect(await failure { try await rejecting.validItem(.always) } == StoreError.locked)
-    try await GnomeKeyring.logIn(on: bus)
+    try await GnomeKeyring.signIn(on: bus)
     #expect(try await rejecting.item()?.number == 0)
     withExtendedLifetime(keyring) {}
   }

@@ -58,7 +58,7 @@ private struct ListedStore: BlockingSecretStore, ForwardingStore {
     #expect(texts(await states.next()) == ["ada: signed in", "bob: signed in"])
     try await accounts.remove(bob)
     #expect(texts(await states.next()) == ["ada: signed in"])
-    try await others.session(of: ada).logOut()
+    try await others.session(of: ada).signOut()
     #expect(await states.next() == [])
   }
 
@@ -67,7 +67,7 @@ private struct ListedStore: BlockingSecretStore, ForwardingStore {
     var states = accounts.states.makeAsyncIterator()
     #expect(await states.next() == [])
     for reason in ["revoked", "expired"] {
-      try await accounts.session(of: ada).logIn(server.token(in: .zero))
+      try await accounts.session(of: ada).signIn(server.token(in: .zero))
       server.next { _ in .rejected(StoreError(.io, store: "server", reason: reason)) }
       await expectFailure(SessionError.rejected) {
         try await accounts.session(of: ada).validItem()
@@ -89,7 +89,7 @@ private struct ListedStore: BlockingSecretStore, ForwardingStore {
     for _ in 0..<5 { _ = try await accounts.session(of: ada).validItem(.always) }
     try await store.put(SecretBytes(utf8: "x"), for: ItemName("other", in: "mail"))
     try await store.put(SecretBytes(utf8: "x"), for: ItemName("account/eve/user", in: "other"))
-    try await accounts.session(of: bob).logIn(server.token(in: nil))
+    try await accounts.session(of: bob).signIn(server.token(in: nil))
     #expect(texts(await states.next()) == ["ada: signed in", "bob: signed in"])
     #expect(store.listCount.current == count + 1)
   }
@@ -107,7 +107,7 @@ private struct ListedStore: BlockingSecretStore, ForwardingStore {
     #expect(texts(await states.next()) == ["ada: signed in"])
     faulty.lock()
     faulty.unlock(isReported: true)
-    try await accounts.session(of: bob).logIn(server.token(in: nil))
+    try await accounts.session(of: bob).signIn(server.token(in: nil))
     #expect(texts(await states.next()) == ["ada: signed in", "bob: signed in"])
   }
 

@@ -30,7 +30,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
   @Test func `shows no error that may quote one`() {
     let states: [SessionState<User>] = [
       .unavailable(TalkativeError()), .signedOut(.rejected(TalkativeError())),
-      .signedOut(.loggedOut(TalkativeError())), .signedIn(user),
+      .signedOut(.requested(TalkativeError())), .signedIn(user),
     ]
     for state in states {
       for text in texts(state) { #expect(!text.contains("s3cret"), "\(text)") }
@@ -44,7 +44,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
   @Test func `has the reason of a sign-out as a sentence, whatever the cause is`() {
     let error = StoreError(.io, store: "server", reason: "revoked")
     let reasons: [SignOutReason<any Error>] = [
-      .unknown, .loggedOut(nil), .loggedOut(error), .rejected(TalkativeError()),
+      .unknown, .requested(nil), .requested(error), .rejected(TalkativeError()),
     ]
     #expect(
       reasons.map { "\($0)" } == [

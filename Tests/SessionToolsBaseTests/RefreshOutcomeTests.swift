@@ -198,7 +198,7 @@ import Testing
     await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
     #expect(!session.isLoggedIn)
     #expect(poster.changes == ["loggedIn", "loggedOut"])
-    guard case .signedOut(.loggedOut(nil)) = session.state else {
+    guard case .signedOut(.requested(nil)) = session.state else {
       Issue.record("\(session.state)")
       return
     }

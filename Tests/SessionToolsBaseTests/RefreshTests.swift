@@ -44,7 +44,7 @@ import Testing
         calls.update { $0 += 1 }
         completion(nil)
       })
-    try await session.logIn(User(id: "ada"))
+    try await session.signIn(User(id: "ada"))
     let name = try ItemName("user", in: "mail")
     let answer = try await store.withExclusiveAccess(to: name.refreshLock, timeout: .seconds(1)) {
       let answer = Task { await answers(of: session) }

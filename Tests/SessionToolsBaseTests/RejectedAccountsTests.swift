@@ -126,7 +126,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
     let accounts = try accounts(in: store)
     try await reject(ada, in: accounts)
     try accounts.session(of: ada).didLogIn(server.token(in: nil))
-    try await accounts.session(of: ada).logOut()
+    try await accounts.session(of: ada).signOut()
     let (item, record) = ("account/ada/user", "account/ada/user/rejected")
     #expect(
       store.lists.current == [
@@ -144,7 +144,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
     #expect(try await accounts.currentStates().map(\.status) == [.signedIn])
     #expect(try await accounts.session(of: ada).item()?.number == 7)
     #expect(try await store.names(in: nil).count == 2, "the user, and which account is current")
-    try await others.session(of: ada).logOut()
+    try await others.session(of: ada).signOut()
     #expect(try await accounts.all().isEmpty, "what was recorded before does not come back")
     #expect(reason(accounts.session(of: ada).state) == nil)
   }
@@ -157,7 +157,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
     if isRemoved {
       try await others.remove(ada)
     } else {
-      try await others.session(of: ada).logOut()
+      try await others.session(of: ada).signOut()
     }
     #expect(try await accounts.all().isEmpty)
     #expect(reason(await accounts.session(of: ada).currentState()) == nil)
@@ -179,7 +179,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
     try await accounts.signIn(server.token(in: .zero), as: ada)
     let (server, ada) = (server, ada)
     server.next { _ in
-      try await accounts.session(of: ada).logIn(server.token(in: .seconds(3600), number: 9))
+      try await accounts.session(of: ada).signIn(server.token(in: .seconds(3600), number: 9))
       return .rejected(TestError())
     }
     #expect(try await accounts.session(of: ada).validItem().number == 9)
@@ -193,7 +193,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
     try await accounts.signIn(server.token(in: .zero), as: ada)
     let ada = ada
     server.next { _ in
-      try await accounts.session(of: ada).logOut()
+      try await accounts.session(of: ada).signOut()
       return .rejected(TestError())
     }
     await expectFailure(SessionError.notSignedIn) {
@@ -238,17 +238,17 @@ private struct TalkativeError: Error, CustomStringConvertible {
     // A sign-in that stops after its item is one, too.
     faulty.inject(.torn(after: 1), into: [.apply])
     await expectFailure(StoreError.outcomeUnknown) {
-      try await accounts.session(of: ada).logIn(server.token(in: nil, number: 5))
+      try await accounts.session(of: ada).signIn(server.token(in: nil, number: 5))
     }
     #expect(try await accounts.currentStates().map(\.status) == [.signedIn])
     #expect(try await accounts.session(of: ada).item()?.number == 5)
     // A sign-out that stops leaves the item, and no record that would say otherwise.
     faulty.inject(.torn(after: 1), into: [.apply])
     await expectFailure(StoreError.outcomeUnknown) {
-      try await accounts.session(of: ada).logOut()
+      try await accounts.session(of: ada).signOut()
     }
     #expect(try await accounts.session(of: ada).item()?.number == 5)
-    try await accounts.session(of: ada).logOut()
+    try await accounts.session(of: ada).signOut()
     #expect(try await accounts.all().isEmpty)
   }
 
@@ -257,7 +257,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
     let accounts = try accounts(in: store)
     let session = accounts.session(of: ada)
     try session.didLogIn(server.token(in: .zero))
-    try await session.logIn(server.token(in: .zero, number: 1))
+    try await session.signIn(server.token(in: .zero, number: 1))
     #expect(store.readCount == 0)
     #expect(try await session.validItem().number == 2)
     #expect(store.readCount == 2)
@@ -294,7 +294,7 @@ private struct TalkativeError: Error, CustomStringConvertible {
   @Test func `is the only kind of session whose rejection is recorded`() async throws {
     let session = try server.session(store)
     #expect(session.account == nil)
-    try await session.logIn(server.token(in: .zero))
+    try await session.signIn(server.token(in: .zero))
     server.next { _ in .rejected(TestError()) }
     await expectFailure(SessionError.rejected) { try await session.validItem() }
     #expect(try await store.names(in: nil).isEmpty)
@@ -311,11 +311,11 @@ private struct TalkativeError: Error, CustomStringConvertible {
     let upload = UserSession(
       container: accounts.container.items(of: ada), storageIdentifier: "upload",
       refresher: server.refresher())
-    try await upload.logIn(server.token(in: .zero))
+    try await upload.signIn(server.token(in: .zero))
     server.next { _ in .rejected(TestError()) }
     await expectFailure(SessionError.rejected) { try await upload.validItem() }
     #expect(try await accounts.currentStates().map(\.status) == [.signedIn])
-    try await accounts.session(of: ada).logOut()
+    try await accounts.session(of: ada).signOut()
     #expect(try await accounts.currentStates().map(\.status) == [.signedOut])
     try await accounts.remove(ada)
     #expect(try await store.names(in: nil).isEmpty)

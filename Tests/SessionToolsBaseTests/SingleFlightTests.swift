@@ -252,7 +252,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
   @Test func `a caller after a change sees it, although others have read before`() async throws {
     let slow = SlowStore()
     let session = try server.session(slow)
-    try await session.logIn(server.token(in: .seconds(3600)))
+    try await session.signIn(server.token(in: .seconds(3600)))
     slow.holdNextRead(at: door)
     let early = Task { try await session.validItem().number }
     await door.waitForArrival()
@@ -270,7 +270,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
   {
     let slow = SlowStore()
     let session = try server.session(slow)
-    try await session.logIn(server.token(in: .zero))
+    try await session.signIn(server.token(in: .zero))
     slow.holdNextChange(at: door)
     let first = Task { try await session.validItem().number }
     await door.waitForArrival()
@@ -295,7 +295,7 @@ private final class SlowStore: AsyncSecretStore, ForwardingStore {
     holdNext()
     let waiting = Task { try await session.validItem().number }
     await door.waitForArrival()
-    try await session.logIn(server.token(in: .seconds(3600), number: 50))
+    try await session.signIn(server.token(in: .seconds(3600), number: 50))
     #expect(try await session.validItem().number == 50)
     try await session.update(server.token(in: .seconds(3600), number: 60))
     #expect(try await session.validItem().number == 60)

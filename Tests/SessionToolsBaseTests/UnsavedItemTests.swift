@@ -17,7 +17,7 @@ import Testing
   @Test func `the item of a handler that answers after it was cancelled is stored`() async throws {
     let clock = clock
     let session = try server.session(CancellableStore()) { $0.handlerTimeout = .seconds(20) }
-    try await session.logIn(server.token(in: .zero))
+    try await session.signIn(server.token(in: .zero))
     server.next { [server] request in
       while !Task.isCancelled { await Task.yield() }
       return .refreshed(server.renewed(request.item))
@@ -38,7 +38,7 @@ import Testing
       store.refuseNextChange()
       await expectFailure(StoreError.locked) { try await other.validItem() }
     }
-    try await session.logIn(server.token(in: .zero))
+    try await session.signIn(server.token(in: .zero))
     #expect(try await session.validItem().number == 1)
     #expect(server.spent == [0])
   }
@@ -49,17 +49,17 @@ import Testing
     let store = InterruptedStore()
     let session = try server.session(store)
     let other = try server.session(store)
-    try await session.logIn(server.token(in: .zero))
+    try await session.signIn(server.token(in: .zero))
     let next = server.token(in: .zero, number: 5)
     store.interruptNextChange {
-      await #expect(throws: Never.self) { try await other.logIn(next) }
+      await #expect(throws: Never.self) { try await other.signIn(next) }
       store.refuseNextChange()
       await expectFailure(StoreError.locked) { try await other.validItem() }
     }
     if blocks {
       try await blocking { try session.didLogOut() }
     } else {
-      try await session.logOut()
+      try await session.signOut()
     }
     #expect(try await session.validItem().number == 6)
     #expect(server.spent == [5])
@@ -73,12 +73,12 @@ import Testing
     let store = InterruptedStore()
     let session = try server.session(store)
     let other = try server.session(store)
-    try await session.logIn(server.token(in: .zero))
+    try await session.signIn(server.token(in: .zero))
     store.interruptNextChange(isMade: false) {
       store.refuseNextChange()
       await expectFailure(StoreError.locked) { try await other.validItem() }
     }
-    try await session.logOut()
+    try await session.signOut()
     #expect(server.spent == [0])
     if anotherSignsIn {
       // As by another process, of which this one has no session.

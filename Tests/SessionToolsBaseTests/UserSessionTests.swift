@@ -1,5 +1,6 @@
 import Foundation
 import SessionToolsBase
+import Synchronization
 import Testing
 
 @Suite struct `a user session` {
@@ -39,16 +40,57 @@ import Testing
     #expect(poster.changes == ["loggedIn", "updated", "loggedOut with error", "loggedOut"])
   }
 
+  @Test func `the words of this package do the same`() throws {
+    try session.signIn(ada)
+    #expect(session.isSignedIn && session.currentUser == ada)
+    try session.update(User(id: "ada", token: "t1"))
+    #expect(session.currentUser?.token == "t1")
+    try session.save(ada)
+    #expect(session.currentUser == ada)
+    try session.signOut(TestError())
+    try session.signOut()
+    #expect(!session.isSignedIn)
+    try session.save(ada)
+    try session.remove()
+    #expect(!session.isSignedIn)
+    #expect(poster.changes == ["loggedIn", "updated", "loggedOut with error", "loggedOut"])
+  }
+
+  /// A class from iOS does its own work there.
+  @Test func `what blocks calls what a subclass overrides`() throws {
+    final class Counting: UserSession<User>, @unchecked Sendable {
+      let calls = Mutex<[String]>([])
+      override func userDidLogIn(_ user: User) throws {
+        calls.withLock { $0.append("in") }
+        try super.userDidLogIn(user)
+      }
+      override func userDidUpdate(_ user: User) throws {
+        calls.withLock { $0.append("update") }
+        try super.userDidUpdate(user)
+      }
+      override func userDidLogOut(logoutError error: (any Error)?) throws {
+        calls.withLock { $0.append("out") }
+        try super.userDidLogOut(logoutError: error)
+      }
+    }
+    let session = Counting(
+      container: try StoreContainer<User>(store, service: "mail"), storageIdentifier: "user")
+    try session.signIn(ada)
+    try session.update(ada)
+    try session.signOut()
+    #expect(session.calls.withLock { $0 } == ["in", "update", "out"])
+  }
+
   @Test func `the async calls do the same`() async throws {
-    try await session.logIn(ada)
+    try await session.signIn(ada)
     #expect(session.currentUser == ada)
     try await session.update(User(id: "ada", token: "t1"))
     #expect(session.currentUser?.token == "t1")
-    try await session.logOut(TestError())
+    try await session.signOut(TestError())
     #expect(!session.isLoggedIn)
     try await session.update(ada)
-    try await session.logIn(User(id: "bob"))
-    try await session.logOut()
+    try await session.signIn(User(id: "bob"))
+    try await session.signOut()
     #expect(
       poster.changes == [
         "loggedIn", "updated", "loggedOut with error", "loggedIn", "updated", "loggedOut",
@@ -119,9 +161,9 @@ import Testing
     expectFailure(StoreError.locked) { try session.didLogIn(ada) }
     expectFailure(StoreError.locked) { try session.didUpdate(ada) }
     expectFailure(StoreError.locked) { try session.didLogOut() }
-    await expectFailure(StoreError.locked) { try await session.logIn(User(id: "ada")) }
+    await expectFailure(StoreError.locked) { try await session.signIn(User(id: "ada")) }
     await expectFailure(StoreError.locked) { try await session.update(User(id: "ada")) }
-    await expectFailure(StoreError.locked) { try await session.logOut() }
+    await expectFailure(StoreError.locked) { try await session.signOut() }
     #expect(poster.changes.isEmpty)
   }
 

@@ -102,13 +102,13 @@ import Testing
     #expect(seen.texts("rejected")[1] == "ended: the server permanently rejected the item")
 
     let left = try session("left") { _ in Self.renewed }
-    try await left.logOut()
+    try await left.signOut()
     try left.didLogIn(Pass())
     try left.didLogOut(TalkativeError())
     #expect(
       seen["left"] == [
-        .signedOut(session: "left", .loggedOut(nil)),
-        .signedOut(session: "left", .loggedOut("TalkativeError")),
+        .signedOut(session: "left", .requested(nil)),
+        .signedOut(session: "left", .requested("TalkativeError")),
       ])
   }
 
@@ -212,8 +212,8 @@ import Testing
     try await accounts.signIn(Pass(), as: account)
     let session = accounts.session(of: account)
     _ = try? await session.validItem()
-    try await session.logIn(Pass())
-    try await session.logOut()
+    try await session.signIn(Pass())
+    try await session.signOut()
     let events = seen.steps("owned")
     #expect(events.count == 4, "a refresh, its end, and two sign-outs")
     for event in events {
@@ -224,7 +224,7 @@ import Testing
     }
     #expect(
       events.last
-        == .signedOut(session: .init("owned", account: account), .loggedOut(nil)))
+        == .signedOut(session: .init("owned", account: account), .requested(nil)))
     #expect(SessionEvent.refreshBegan(session: "owned").account == nil)
     #expect(SessionEvent.storeNotice(store: "store", "notice").account == nil)
   }

@@ -95,7 +95,7 @@ import WebLogin
     let session = UserSession(
       container: try StoreContainer<OAuthCredential>(MemoryStore(), service: "test"),
       storageIdentifier: "login", refresher: client.refresher())
-    try await session.logIn(
+    try await session.signIn(
       OAuthCredential(accessToken: "old", refreshToken: "RT1", expirationDate: clock.now - 1))
     do {
       #expect(try await session.validItem().accessToken == odd.refreshed?.access)
@@ -140,7 +140,7 @@ import WebLogin
     let session = UserSession(
       container: try StoreContainer<OAuthCredential>(MemoryStore(), service: "test"),
       storageIdentifier: "login", refresher: client.refresher())
-    try await session.logIn(
+    try await session.signIn(
       OAuthCredential(accessToken: "old", refreshToken: "RT1", expirationDate: clock.now - 1))
     let error = await #expect(throws: SessionError.self) { try await session.validItem() }
     #expect((error?.underlying as? WebLoginError)?.code == .unreachable)
@@ -164,7 +164,7 @@ import WebLogin
     let session = UserSession(
       container: try StoreContainer<OAuthCredential>(MemoryStore(), service: "test"),
       storageIdentifier: "login", refresher: client.refresher())
-    try await session.logIn(
+    try await session.signIn(
       OAuthCredential(accessToken: "old", refreshToken: "RT1", expirationDate: clock.now + 30))
     #expect(try await session.validItem().accessToken == "old")
     #expect(try await session.item()?.refreshToken == "RT2")

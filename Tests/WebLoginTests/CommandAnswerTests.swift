@@ -21,7 +21,7 @@ import Testing
   func `says to log in again when a person must, and keeps the login`(
     _ error: String, _ status: Int
   ) throws {
-    #expect(try server.logIn("--scope mail").status == 0)
+    #expect(try server.signIn("--scope mail").status == 0)
     try server.answer("token", #"{"error": "\#(error)"}"#, status: status)
     let refused = try server.run("token")
     #expect(refused.status == 10 && refused.output.isEmpty)
@@ -41,12 +41,12 @@ import Testing
     let free = try freePort()
     let options =
       "--scope mail --redirect-path /back --port \(free) --localhost --parameter 'audience=https://b'"
-    #expect(try server.logIn(options).status == 0)
+    #expect(try server.signIn(options).status == 0)
     try server.answer("token", #"{"error": "login_required"}"#, status: 400)
     #expect(try server.run("token").complaint.contains("\(options) --store"))
-    #expect(try server.logIn("--device").status == 1)
+    #expect(try server.signIn("--device").status == 1)
     try server.answer("token", #"{"access_token": "AT2", "expires_in": 0.001}"#)
-    #expect(try server.logIn("--device").status == 0)
+    #expect(try server.signIn("--device").status == 0)
     #expect(try server.run("token").complaint.contains("--client-id app --device --store"))
   }
 
@@ -64,19 +64,19 @@ import Testing
   /// The hint is to press Ctrl-C, and the code is spent then.
   @Test func `gives no hint at other browsers when the browser has returned`() throws {
     try server.set(#"{"pause": 11}"#)
-    let slow = try server.logIn()
+    let slow = try server.signIn()
     #expect(slow.status == 0 && !slow.complaint.contains("Still waiting"))
   }
 
   @Test func `does not wait longer for another device than the person wants`() throws {
     try server.answer("token", #"{"error": "authorization_pending"}"#, status: 400)
-    let outcome = try server.logIn("--device --wait 1.5")
+    let outcome = try server.signIn("--device --wait 1.5")
     #expect(outcome.status == 1 && outcome.complaint.contains("not finished in time"))
   }
 
   /// What only a login can be told is no advice for another command.
   @Test func `gives no advice that a command does not take`() throws {
-    #expect(try server.logIn().status == 0)
+    #expect(try server.signIn().status == 0)
     try server.set(#"{"metadata": false}"#)
     let refused = try server.run("token")
     #expect(refused.status == 1 && !refused.complaint.contains("--token-endpoint"))
@@ -87,7 +87,7 @@ import Testing
 
   @Test func `says that an address is wrong, and not to try again`() throws {
     let address = server.address
-    let outcome = try server.logIn(
+    let outcome = try server.signIn(
       "--authorization-endpoint \(address)/authorize --token-endpoint \(address)/tokn")
     #expect(outcome.status == 1, "\(outcome.complaint)")
     #expect(outcome.complaint.contains("there is no such service at "))
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func `removes a login only for invalid_grant`() throws {
-    #expect(try server.logIn().status == 0)
+    #expect(try server.signIn().status == 0)
     try server.answer("token", #"{"error": "invalid_grant"}"#, status: 400)
     let rejected = try server.run("token")
     #expect(rejected.status == 10)
@@ -113,7 +113,7 @@ import Testing
   func `distinguishes what passes from what does not`(
     _ body: String, _ status: Int32, _ text: String, _ requestCount: Int
   ) throws {
-    #expect(try server.logIn().status == 0)
+    #expect(try server.signIn().status == 0)
     try server.answer("token", body, status: 200)
     let outcome = try server.run("token")
     #expect(outcome.status == status && outcome.complaint.contains(text), "\(outcome.complaint)")
@@ -123,12 +123,12 @@ import Testing
 
   @Test func `logs in and refreshes at a server without metadata`() throws {
     try server.set(#"{"metadata": false}"#)
-    let refused = try server.logIn()
+    let refused = try server.signIn()
     #expect(refused.status == 1)
     #expect(refused.complaint.contains("has no metadata for this issuer"))
     #expect(refused.complaint.contains("Check --issuer, or give --token-endpoint"))
     let address = server.address
-    let login = try server.logIn(
+    let login = try server.signIn(
       "--authorization-endpoint \(address)/authorize --token-endpoint \(address)/token "
         + "--revocation-endpoint \(address)/revoke")
     #expect(login.status == 0, "\(login.complaint)")
@@ -137,16 +137,16 @@ import Testing
     #expect(try server.run("logout").status == 0)
     #expect(
       try server.seen().map(\.path) == ["/authorize", "/token", "/token", "/revoke", "/revoke"])
-    let device = try server.logIn(
+    let device = try server.signIn(
       "--device --device-endpoint \(address)/device --token-endpoint \(address)/token")
     #expect(device.status == 0, "\(device.complaint)")
   }
 
   @Test func `revokes both tokens, whatever the server answers to the first`() throws {
-    #expect(try server.logIn().status == 0)
+    #expect(try server.signIn().status == 0)
     try server.answer("revoke", "", status: 204)
     #expect(try server.run("logout").status == 0)
-    #expect(try server.logIn().status == 0)
+    #expect(try server.signIn().status == 0)
     try server.answer("revoke", "<html>", status: 503)
     let outcome = try server.run("logout")
     #expect(outcome.status == 11 && outcome.complaint.contains("not every token could be revoked"))
@@ -162,7 +162,7 @@ import Testing
   func `names the resources in every request, and further parameters in the first`(
     _ options: String
   ) throws {
-    #expect(try server.logIn("\(options) --parameter prompt=login").status == 0)
+    #expect(try server.signIn("\(options) --parameter prompt=login").status == 0)
     try server.answer("token", #"{"access_token": "AT2", "refresh_token": "RT2"}"#)
     #expect(try server.run("token").text == "AT2\n")
     let seen = try server.seen()
@@ -174,7 +174,7 @@ import Testing
     }
     #expect(seen.map { $0.fields.contains("prompt=login") } == [true, false, false])
     #expect(
-      try server.logIn("--device --parameter prompt=login --resource https://api.example/a").status
+      try server.signIn("--device --parameter prompt=login --resource https://api.example/a").status
         == 0)
     let device = try #require(server.seen().first { $0.path == "/device" })
     #expect(device.fields.contains("prompt=login"))
@@ -196,7 +196,7 @@ import Testing
     ("--token-endpoint http://a.example --authorization-endpoint https://a.example", "https"),
   ])
   func `refuses options that cannot work together`(_ options: String, _ text: String) throws {
-    let outcome = try server.logIn(options)
+    let outcome = try server.signIn(options)
     #expect(outcome.status == 64 && outcome.complaint.contains(text), "\(outcome.complaint)")
     #expect(try server.seen().isEmpty)
   }
@@ -210,16 +210,16 @@ import Testing
 
   @Test func `listens on the port that the server allows`() throws {
     let free = try freePort()
-    #expect(try server.logIn("--port \(free)").status == 0)
+    #expect(try server.signIn("--port \(free)").status == 0)
     let redirect = "redirect_uri=http%3A%2F%2F127.0.0.1%3A\(free)%2Fcallback"
     let seen = try server.seen()
     #expect(seen.allSatisfy { $0.fields.contains(redirect) } && seen.count == 2)
-    #expect(try server.logIn("--port \(free) --localhost").status == 0)
+    #expect(try server.signIn("--port \(free) --localhost").status == 0)
     let local = "redirect_uri=http%3A%2F%2Flocalhost%3A\(free)%2Fcallback"
     #expect(try server.seen().count { $0.fields.contains(local) } == 2)
     // The server itself has this port.
     let taken = try #require(server.address.split(separator: ":").last)
-    let outcome = try server.logIn("--port \(taken)")
+    let outcome = try server.signIn("--port \(taken)")
     #expect(outcome.status == 1)
     #expect(outcome.complaint.contains("cannot listen on port \(taken), which another program has"))
   }

@@ -53,7 +53,7 @@ import WebLogin
         200, #"{"access_token": "token \#(number)", "expires_in": \#(lifetime)}"#)
     }
     let session = try session(client, MemoryStore())
-    try await session.logIn(
+    try await session.signIn(
       OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
     for second in 0...120 {
       #expect(try await session.validItem().accessToken == "token \(second / 60 + 1)")
@@ -186,7 +186,7 @@ import WebLogin
         200, #"{"access_token": "new", "token_type": "Bearer", "expires_in": 3600}"#)
     }
     let session = try session(client, MemoryStore())
-    try await session.logIn(
+    try await session.signIn(
       OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now + 30))
     #expect(try await session.validItem().accessToken == "new")
   }
@@ -194,7 +194,7 @@ import WebLogin
   @Test func `is removed when its refresh token is no longer valid`() async throws {
     let client = try client { _ in OAuthHTTPResponse(400, #"{"error": "invalid_grant"}"#) }
     let session = try session(client, MemoryStore())
-    try await session.logIn(
+    try await session.signIn(
       OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
     let error = await #expect(throws: SessionError.self) { try await session.validItem() }
     #expect(error?.code == .rejected)
@@ -210,7 +210,7 @@ import WebLogin
   ) async throws {
     let client = try client { _ in response }
     let session = try session(client, MemoryStore())
-    try await session.logIn(
+    try await session.signIn(
       OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
     let error = await #expect(throws: SessionError.self) { try await session.validItem() }
     #expect(error?.code == .temporarilyFailed)
@@ -223,7 +223,7 @@ import WebLogin
       throw OAuthHTTPError(.noResponse, reason: "nothing is to be sent")
     }
     let session = try session(client, MemoryStore())
-    try await session.logIn(
+    try await session.signIn(
       OAuthCredential(accessToken: "old", refreshToken: nil, expirationDate: clock.now + 30))
     #expect(try await session.validItem().accessToken == "old")
     clock.advance(by: .seconds(31))
@@ -247,7 +247,7 @@ import WebLogin
     }
     let session = UserSession(
       container: container, storageIdentifier: "a", refresher: client.refresher(of: \.credential))
-    try await session.logIn(
+    try await session.signIn(
       Account(
         name: "Ada",
         credential: OAuthCredential(
@@ -265,7 +265,7 @@ import WebLogin
       return OAuthHTTPResponse(200)
     }
     let session = try session(client, MemoryStore())
-    try await session.logIn(Self.old)
+    try await session.signIn(Self.old)
     try await session.signOut(revokingWith: client)
     #expect(try await session.item() == nil)
     #expect(sent.now.map { $0["token"] } == ["refresh token", "old"])
@@ -277,7 +277,7 @@ import WebLogin
       throw OAuthHTTPError(.noResponse, wasSent: false, reason: "no network")
     }
     let session = try session(client, MemoryStore())
-    try await session.logIn(Self.old)
+    try await session.signIn(Self.old)
     let error = await #expect(throws: WebLoginError.self) {
       try await session.signOut(revokingWith: client)
     }

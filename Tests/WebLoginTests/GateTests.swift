@@ -30,7 +30,7 @@ extension `one at a time` {
         let credential = try await login.start()
         finished.update { $0 = true }
         // The program uses the result only when the person is back in front.
-        try await gate.whenAuthenticated(in: "main") { try await session.logIn(credential) }
+        try await gate.whenAuthenticated(in: "main") { try await session.signIn(credential) }
       }
       _ = try await browser.address()
       // The browser has the focus, the window is hidden, the desktop locks, the machine sleeps.

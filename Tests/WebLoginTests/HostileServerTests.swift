@@ -115,7 +115,7 @@ import Testing
     "login --device --issuer \(address) --client-id app --store store --service mail"
   }
 
-  private func logIn() throws {
+  private func signIn() throws {
     try tool.run("session-tools init store")
     try #require(try run(login).status == 0)
   }
@@ -128,7 +128,7 @@ import Testing
   @Test(.enabled(if: !isSanitized, "a sanitizer takes memory of its own"))
   func `takes less than 64 MiB of memory`() throws {
     defer { server.kill() }
-    try logIn()
+    try signIn()
     var (most, whatTookMost) = (0, "")
     func check(_ command: String, _ kind: String, _ status: Int32) throws {
       try answer(kind)
@@ -159,7 +159,7 @@ import Testing
   /// Requests without encryption may only be sent to this machine, and a proxy is another one.
   @Test func `sends nothing without encryption to a proxy`() throws {
     defer { server.kill() }
-    try logIn()
+    try signIn()
     // Nothing listens there.
     let proxy = ["http_proxy": "http://127.0.0.1:9", "all_proxy": "http://127.0.0.1:9"]
     let outcome = try tool.run("session-tools \(token)", environment: proxy)

@@ -168,7 +168,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
   }
 
   /// Logs in to a web service whose login server gives a token.
-  private func logIn(
+  private func signIn(
     maxAge: Duration? = nil, scopes: [String] = ["openid"], headers: [String: String] = [:],
     at now: Date? = nil, _ change: @escaping @Sendable (inout IdentityDraft) -> Void
   ) async throws -> WebServiceLogin.Outcome {
@@ -199,7 +199,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
 
   @Test(arguments: IdentityCase.faulty)
   func `with a fault ends the login, and is not quoted`(_ test: IdentityCase) async throws {
-    let error = await #expect(throws: WebLoginError.self) { try await logIn(test.change) }
+    let error = await #expect(throws: WebLoginError.self) { try await signIn(test.change) }
     #expect(error?.code == test.code)
     #expect(error?.isTransient == false)
     var text = "\(try #require(error))"
@@ -210,7 +210,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
 
   @Test(arguments: IdentityCase.faultless)
   func `without a fault says who logged in`(_ test: IdentityCase) async throws {
-    let outcome = try await logIn(test.change)
+    let outcome = try await signIn(test.change)
     let identity = try #require(outcome.identity)
     #expect(identity.subject == "SECRET-subject" && identity.issuer == "https://a.example")
     #expect(outcome.credential.identity?.subject == identity.subject)
@@ -234,7 +234,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
   }
 
   @Test func `is not verified if openid was not asked for`() async throws {
-    let outcome = try await logIn(scopes: ["mail"]) { $0["iss"] = #""https://b.example""# }
+    let outcome = try await signIn(scopes: ["mail"]) { $0["iss"] = #""https://b.example""# }
     #expect(outcome.identity == nil && outcome.credential.identity == nil)
     #expect(outcome.credential.identityToken != nil)
   }
@@ -244,10 +244,10 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
     let headers = ["Date": "Fri, 15 Jan 2027 10:00:00 GMT"]
     for lead in [-7200.0, 7200] {
       clock.set(now: date + lead)
-      _ = try await logIn(headers: headers, at: date) { _ in }
-      _ = try await logIn(maxAge: .zero, headers: headers, at: date) { _ in }
+      _ = try await signIn(headers: headers, at: date) { _ in }
+      _ = try await signIn(maxAge: .zero, headers: headers, at: date) { _ in }
       let error = await #expect(throws: WebLoginError.self) {
-        try await logIn(headers: headers, at: clock.now) { _ in }
+        try await signIn(headers: headers, at: clock.now) { _ in }
       }
       #expect(error?.code == .incompleteResponse)
     }
@@ -265,7 +265,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
       if let time { draft.shift("auth_time", by: time) } else { draft["auth_time"] = nil }
     }
     do {
-      let outcome = try await logIn(maxAge: .seconds(age), change)
+      let outcome = try await signIn(maxAge: .seconds(age), change)
       #expect(isFine && outcome.identity?.authenticationDate != nil)
     } catch let error as WebLoginError {
       #expect(!isFine && error.code == .incompleteResponse)
@@ -278,7 +278,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
       let groups: [String]
     }
     let identity = try #require(
-      try await logIn {
+      try await signIn {
         $0["name"] = #""Ada""#
         $0["groups"] = #"["a", "b"]"#
       }.identity)
@@ -299,13 +299,13 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
   func `has an e-mail address that is verified only if it says so`(
     _ value: String?, _ isVerified: Bool
   ) async throws {
-    let identity = try await logIn { $0["email_verified"] = value }.identity
+    let identity = try await signIn { $0["email_verified"] = value }.identity
     #expect(identity?.isEmailVerified == isVerified)
   }
 
   @Test(arguments: ["5", "null", "[]"])
   func `may have an e-mail address that is not a text`(_ value: String) async throws {
-    let identity = try await logIn { $0["email"] = value }.identity
+    let identity = try await signIn { $0["email"] = value }.identity
     #expect(identity != nil && identity?.email == nil)
   }
 
@@ -344,7 +344,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
   private func refresh(
     _ change: (@Sendable (inout IdentityDraft) -> Void)?
   ) async throws -> (OAuthCredential, Result<OAuthCredential, any Error>, OAuthCredential?) {
-    let old = try await logIn { _ in }.credential
+    let old = try await signIn { _ in }.credential
     clock.advance(by: .seconds(3000))
     let now = clock.now
     let client = try client { _ in
@@ -355,7 +355,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
     let session = UserSession(
       container: try StoreContainer<OAuthCredential>(MemoryStore(), service: "test"),
       storageIdentifier: "login", refresher: client.refresher())
-    try await session.logIn(old)
+    try await session.signIn(old)
     let new: Result<OAuthCredential, any Error>
     do {
       new = .success(try await session.validItem())
@@ -384,7 +384,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
   }
 
   @Test func `may repeat the nonce of the login`() async throws {
-    let old = try await logIn { _ in }.credential
+    let old = try await signIn { _ in }.credential
     let now = clock.now
     for (nonce, isFine) in [(old.nonce, true), ("other", false)] {
       let client = try client { _ in
@@ -450,7 +450,7 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
   // MARK: - In a store
 
   @Test func `is stored with its credential`() async throws {
-    let credential = try await logIn { _ in }.credential
+    let credential = try await signIn { _ in }.credential
     let stored = try JSONEncoder().encode(credential)
     let again = try JSONDecoder().decode(OAuthCredential.self, from: stored)
     #expect(again == credential && again.identity?.subject == "SECRET-subject")

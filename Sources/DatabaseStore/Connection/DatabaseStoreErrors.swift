@@ -46,7 +46,7 @@ extension DatabaseFailure.Silence {
     case .brokenConnection:
       StoreError(
         .unavailable, store: store, reason: "the connection to the database was lost",
-        remedy: "Try again")
+        remedy: "Try again", isTransient: true)
     case .deadline, .warning: DatabaseFailure.timedOut(store)
     }
   }
@@ -58,7 +58,8 @@ extension DatabaseFailure.Obstacle {
     case .noConnection(let reason):
       StoreError(
         .unavailable, store: store, reason: "there is no connection to the database: \(reason)",
-        remedy: "Check that the server runs and can be reached from this machine")
+        remedy: "Check that the server runs and can be reached from this machine",
+        isTransient: true)
     case .notTrusted(let reason):
       StoreError(
         .accessDenied, store: store,
@@ -107,7 +108,13 @@ extension SQLState {
   fileprivate func storeError(_ store: String) -> StoreError {
     let (code, reason, remedy) = meaning
     return StoreError(
-      code, store: store, reason: "\(reason) (\(self))", remedy: remedy, underlying: self)
+      code, store: store, reason: "\(reason) (\(self))", remedy: remedy, underlying: self,
+      isTransient: mayEnd)
+  }
+
+  /// Whether the server may accept the same statement later.
+  private var mayEnd: Bool? {
+    ["25006", "53300"].contains(code) || isIn("08") || isIn("57P") ? true : nil
   }
 
   private var meaning: (StoreError.Code, reason: String, remedy: String?) {

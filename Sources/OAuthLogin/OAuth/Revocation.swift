@@ -65,7 +65,7 @@ extension Session {
       }
     }
     if let session = self as? UserSession<T> {
-      try await session.logOut()
+      try await session.signOut()
     } else {
       try await remove()
     }

@@ -6,7 +6,7 @@ import SessionToolsBase
 /// ```swift
 /// var login = WebAuthenticationSession(client: client, scopes: ["openid", "offline_access"])
 /// login.pending = PendingLogin.Storage(try StoreContainer(store, service: "com.example.mail"))
-/// try await session.logIn(try await login.start())
+/// try await session.signIn(try await login.start())
 /// ```
 ///
 /// The counterpart of `ASWebAuthenticationSession` on Apple's systems, with one difference: it has

@@ -106,6 +106,11 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
     watcher.stop()
   }
 
+  @available(*, unavailable, message: "use SealedFileStore.open(at:key:) or create(at:key:)")
+  public convenience init(path: String, key: some KeySource) {
+    fatalError()
+  }
+
   /// Opens an existing store.
   ///
   /// Blocks for as long as the key source takes; a passphrase takes about a second.

@@ -1,3 +1,17 @@
+/// An error of this package: of a store, a session or a login.
+///
+/// ```swift
+/// do {
+///   show(try await session.validItem())
+/// } catch let error as any SessionToolsError where error.isTransient {
+///   showOffline()
+/// }
+/// ```
+public protocol SessionToolsError: Error, Sendable, CustomStringConvertible {
+  /// Whether the same call may succeed later by itself, as when there is no network.
+  var isTransient: Bool { get }
+}
+
 /// An error of a store; its code says which action it calls for.
 ///
 /// Catch the cases you act on by their code:
@@ -12,7 +26,7 @@
 ///
 /// The text of an error names the store, the problem and the fix. It may name items, and never
 /// shows a value, a key or a passphrase.
-public struct StoreError: Error, Sendable {
+public struct StoreError: SessionToolsError {
   /// The kind of failure.
   public let code: Code
   /// The store, as a person would name it: a path, or the kind of store.
@@ -28,14 +42,21 @@ public struct StoreError: Error, Sendable {
   /// For programs to examine; it is not part of the description, because such errors may quote
   /// their input.
   public let underlying: (any Error)?
+  /// Whether the same call may succeed later by itself: the database cannot be reached now, or
+  /// others were faster.
+  public let isTransient: Bool
   /// What the tools of this package have advice of their own for.
   package private(set) var detail: Detail?
 
   /// Makes an error; stores outside this package use this initializer as well.
+  ///
+  /// It is transient by default if its code is `timedOut`, `changed` or `exclusionLost`.
   public init(
     _ code: Code, store: String, reason: String, remedy: String? = nil, errno: Int32? = nil,
-    underlying: (any Error)? = nil
+    underlying: (any Error)? = nil, isTransient: Bool? = nil
   ) {
+    self.isTransient =
+      isTransient ?? [.timedOut, .changed, .exclusionLost].contains(code)
     self.code = code
     self.store = store
     self.reason = reason
@@ -70,7 +91,8 @@ public struct StoreError: Error, Sendable {
   /// Returns the error with other advice.
   package func advising(_ remedy: String) -> StoreError {
     var error = StoreError(
-      code, store: store, reason: reason, remedy: remedy, errno: errno, underlying: underlying)
+      code, store: store, reason: reason, remedy: remedy, errno: errno, underlying: underlying,
+      isTransient: isTransient)
     error.detail = detail
     return error
   }
@@ -79,7 +101,7 @@ public struct StoreError: Error, Sendable {
   package func adding(_ more: String) -> StoreError {
     var error = StoreError(
       code, store: store, reason: "\(reason); \(more)", remedy: remedy, errno: errno,
-      underlying: underlying)
+      underlying: underlying, isTransient: isTransient)
     error.detail = detail
     return error
   }

@@ -84,7 +84,7 @@ struct LoginCommand: ParsableCommand {
     let (pending, session) = (place.pending, place.session(client))
     try waitingForPerson { [self] in
       let credential = try await credential(from: client, pending)
-      try await session.logIn(StoredLogin(credential, with: self))
+      try await session.signIn(StoredLogin(credential, with: self))
       StandardError.say("Logged in.")
       if credential.refreshToken == nil {
         StandardError.say(

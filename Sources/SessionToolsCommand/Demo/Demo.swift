@@ -80,7 +80,7 @@ enum Demo {
   private static func signIn(_ session: UserSession<User>, _ directory: DemoDirectory) throws {
     try title("Ada signs in")
     let user = User(name: "Ada", email: "ada@example.com", token: "first token")
-    try session.didLogIn(user)
+    try session.signIn(user)
     let journal = try directory.journal
     let isReadable = [user.email, user.token, "com.example.demo"].contains { text in
       journal.range(of: Data(text.utf8)) != nil
@@ -142,7 +142,7 @@ enum Demo {
 
   private static func signOut(_ session: UserSession<User>, _ directory: DemoDirectory) throws {
     try title("Ada signs out")
-    try session.didLogOut()
+    try session.signOut()
     try spawnReader(directory)
   }
 

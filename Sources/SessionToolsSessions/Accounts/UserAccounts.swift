@@ -108,9 +108,9 @@ public final class UserAccounts<User: Codable>: Sendable {
   /// The user is stored first, then the current account. When this throws, the user may be signed
   /// in and not current.
   ///
-  /// - Throws: As ``UserSession/logIn(_:)``.
+  /// - Throws: As the session's `signIn(_:)`.
   public func signIn(_ user: sending User, as account: AccountIdentifier) async throws {
-    try await session(of: account).logIn(user)
+    try await session(of: account).signIn(user)
     let book = book
     try await threads.blocking { try book.makeCurrent(account) }
   }
@@ -140,7 +140,7 @@ public final class UserAccounts<User: Codable>: Sendable {
     let book = book
     try await threads.blocking { try book.forget(account) }
     let session = session(of: account)
-    if try await session.containsItem() { try await session.logOut() }
+    if try await session.containsItem() { try await session.signOut() }
     let container = container.items(of: account)
     let names = try await threads.blocking { try book.names(of: account) }
     for name in names {

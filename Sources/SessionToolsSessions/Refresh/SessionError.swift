@@ -1,9 +1,9 @@
-import SecretStores
+public import SecretStores
 /// Why a session has no valid item; the code says which action it calls for.
 ///
 /// A store that cannot be read is a `StoreError` instead. A cancelled task gets
 /// `CancellationError`.
-public struct SessionError: Error, Sendable {
+public struct SessionError: SessionToolsError {
   /// The kind of failure.
   public let code: Code
   /// The session, by its storage identifier; of another ``Refreshable``, its type.
@@ -16,6 +16,11 @@ public struct SessionError: Error, Sendable {
   ///
   /// For programs to examine; not part of the description, because it may quote a secret.
   public let underlying: (any Error)?
+
+  /// Whether the same call may succeed later by itself.
+  public var isTransient: Bool {
+    [.temporarilyFailed, .timedOut, .tooManyWaiters].contains(code)
+  }
 
   init(
     _ code: Code, session: String, _ reason: String, retryAfter: Duration? = nil,

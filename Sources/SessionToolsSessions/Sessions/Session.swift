@@ -23,26 +23,28 @@ import Synchronization
 ///
 /// ## Blocking and async members
 ///
-/// The blocking members read and write on the calling thread. Each has an `async` twin that blocks
-/// no thread of the cooperative pool. One rule names the twins: they have the same name, and in an
-/// `async` function Swift picks the `async` one. Only members that iOS-SessionTools has are
-/// different: code that calls them in an `async` function must still compile, so their twins have
-/// other names.
-///
-/// | blocking | `async` |
-/// |---|---|
-/// | `containsItem()` | the same name |
-/// | `item()` | the same name |
-/// | ``state`` | ``currentState()`` |
-/// | ``updateItem(_:)`` | ``save(_:)`` |
-/// | ``deleteItem()`` | ``remove()`` |
-/// | ``UserSession/userDidLogIn(_:)`` | ``UserSession/logIn(_:)`` |
-/// | ``UserSession/userDidUpdate(_:)`` | ``UserSession/update(_:)`` |
-/// | ``UserSession/userDidLogOut(logoutError:)`` | ``UserSession/logOut(_:)`` |
-/// | ``UserSession/refresh(completion:)`` | ``Refreshable/refreshNow()`` |
+/// Each operation blocks the calling thread while it reads or writes, and has an `async` twin that
+/// blocks no thread of the cooperative pool. The twins have the same name, and in an `async`
+/// function Swift picks the `async` one; only ``state`` is a property, whose twin is
+/// ``currentState()``.
 ///
 /// At the top level of `main.swift` Swift picks the blocking one of two members of the same name,
 /// even after `await`.
+///
+/// ## Code that comes from iOS
+///
+/// iOS-SessionTools' own members block, and have no twins, so that code that calls them in an
+/// `async` function still compiles. A subclass may override them: what blocks calls them.
+///
+/// | iOS-SessionTools | here |
+/// |---|---|
+/// | ``updateItem(_:)``, ``deleteItem()`` | `save(_:)`, `remove()` |
+/// | ``hasItem``, ``currentItem`` | `containsItem()`, `item()`, or ``state`` |
+/// | ``UserSession/userDidLogIn(_:)``, ``UserSessionTrackable/didLogIn(_:)`` | `signIn(_:)` |
+/// | ``UserSession/userDidUpdate(_:)``, ``UserSessionTrackable/didUpdate(_:)`` | `update(_:)` |
+/// | ``UserSession/userDidLogOut(logoutError:)``, ``UserSessionTrackable/didLogOut(_:)`` | `signOut(_:)` |
+/// | ``UserSession/isLoggedIn`` | ``UserSession/isSignedIn`` |
+/// | ``UserSession/refresh(completion:)`` | ``validItem(_:)``, ``Refreshable/refreshNow()`` |
 open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// The container of the item.
   public let container: AnySessionContainer<T>
@@ -102,6 +104,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   /// Whether a user is signed in now; blocks while it reads.
   ///
+  /// The first read of a keychain opens it, which may take as long as a keyring answers, or ask
+  /// someone for a passphrase. In an `async` function use ``currentState()``.
+  ///
   /// A store that is locked, unreachable or damaged, and an item that cannot be decoded, are
   /// `unavailable`, never `signedOut`. If the server rejected the item of an ``account``, in any
   /// process, the reason is `rejected`, with a ``RecordedRejection`` unless this process has the
@@ -128,22 +133,6 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   }
 
   // MARK: - Reading
-
-  /// Whether there is an item; `false` also when the container cannot tell.
-  ///
-  /// Use ``state`` or `containsItem()` where the difference matters.
-  open var hasItem: Bool {
-    // The old accessor cannot report more.
-    (try? containsItem()) ?? false
-  }
-
-  /// The item; `nil` when it is absent, and also when it cannot be read.
-  ///
-  /// Use ``state`` or `item()` where the difference matters.
-  open var currentItem: T? {
-    // The old accessor cannot report more.
-    (try? item()) ?? nil
-  }
 
   /// Returns whether there is an item.
   ///
@@ -177,20 +166,6 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
 
   /// Stores an item, replacing the older one if there is one.
   ///
-  /// `nil` changes nothing, and in particular removes nothing: use ``deleteItem()`` for that.
-  ///
-  /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
-  ///   changes of the item take longer than 10 s, where changes wait; `unencodable`. Otherwise the
-  ///   container's errors.
-  open func updateItem(_ model: T?) throws {
-    guard let model else { return }
-    let shared = try sharedState()
-    try storage().save(model)
-    shared.reason = .unknown
-  }
-
-  /// Stores an item, replacing the older one: ``updateItem(_:)`` without blocking.
-  ///
   /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
   ///   changes of the item take longer than 10 s, where changes wait; `unencodable`. Otherwise the
   ///   container's errors.
@@ -205,26 +180,58 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
   ///   changes of the item take longer than 10 s, where changes wait. Otherwise the container's
   ///   errors.
+  open func remove() async throws {
+    let shared = try await sharedState()
+    let unsavedCount = shared.unsavedCount
+    if (try? await containsItemOrRecord()) ?? true {
+      try await shared.leaving(.requested(nil)) { try await storage().remove() }
+    }
+    shared.forgetRefresh(ofFirst: unsavedCount, in: shared)
+  }
+
+  // MARK: - For code that comes from iOS
+
+  /// Whether there is an item; `false` also when the container cannot tell.
+  ///
+  /// Use ``state`` or `containsItem()` where the difference matters.
+  open var hasItem: Bool {
+    // The old accessor cannot report more.
+    (try? containsItem()) ?? false
+  }
+
+  /// The item; `nil` when it is absent, and also when it cannot be read.
+  ///
+  /// Use ``state`` or `item()` where the difference matters.
+  open var currentItem: T? {
+    // The old accessor cannot report more.
+    (try? item()) ?? nil
+  }
+
+  /// Stores an item, replacing the older one if there is one.
+  ///
+  /// `nil` changes nothing, and in particular removes nothing.
+  ///
+  /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
+  ///   changes of the item take longer than 10 s, where changes wait; `unencodable`. Otherwise the
+  ///   container's errors.
+  open func updateItem(_ model: T?) throws {
+    guard let model else { return }
+    let shared = try sharedState()
+    try storage().save(model)
+    shared.reason = .unknown
+  }
+
+  /// Removes the item; an absent item is not an error.
+  ///
+  /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
+  ///   changes of the item take longer than 10 s, where changes wait. Otherwise the container's
+  ///   errors.
   open func deleteItem() throws {
     let shared = try sharedState()
     let unsavedCount = shared.unsavedCount
     // Creates nothing if there is nothing to remove; if that is unknown, removes.
     if (try? containsItemOrRecord()) ?? true {
-      try shared.leaving(.loggedOut(nil)) { try storage().remove() }
-    }
-    shared.forgetRefresh(ofFirst: unsavedCount, in: shared)
-  }
-
-  /// Removes the item: ``deleteItem()`` without blocking.
-  ///
-  /// - Throws: On a store, as `SecretStore.apply(_:)`, `invalidName`, and `timedOut` when other
-  ///   changes of the item take longer than 10 s, where changes wait. Otherwise the container's
-  ///   errors.
-  open func remove() async throws {
-    let shared = try await sharedState()
-    let unsavedCount = shared.unsavedCount
-    if (try? await containsItemOrRecord()) ?? true {
-      try await shared.leaving(.loggedOut(nil)) { try await storage().remove() }
+      try shared.leaving(.requested(nil)) { try storage().remove() }
     }
     shared.forgetRefresh(ofFirst: unsavedCount, in: shared)
   }
@@ -253,6 +260,16 @@ struct SessionResolution<Item: Codable> {
 }
 
 extension Session {
+  /// Stores an item, replacing the older one if there is one; blocks.
+  ///
+  /// - Throws: As the `async` twin.
+  public func save(_ item: T) throws { try updateItem(item) }
+
+  /// Removes the item; an absent item is not an error; blocks.
+  ///
+  /// - Throws: As the `async` twin.
+  public func remove() throws { try deleteItem() }
+
   /// The account that owns the item; `nil` where users are not distinguished, as without
   /// ``UserAccounts``.
   public var account: AccountIdentifier? {

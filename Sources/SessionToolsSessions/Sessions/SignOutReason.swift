@@ -11,7 +11,7 @@ public enum SignOutReason<Cause> {
   /// No event has this reason.
   case unknown
   /// The user signed out, or was signed out, because of this if there is a cause.
-  case loggedOut(Cause?)
+  case requested(Cause?)
   /// The server permanently rejected the session's refresh.
   case rejected(Cause)
 }
@@ -31,8 +31,8 @@ extension SignOutReason: CustomStringConvertible {
   /// it.
   public var description: String {
     switch self {
-    case .unknown, .loggedOut(nil): "the user was signed out"
-    case .loggedOut(let cause?):
+    case .unknown, .requested(nil): "the user was signed out"
+    case .requested(let cause?):
       "the user was signed out because of an error: \(Self.text(of: cause))"
     case .rejected(let cause): "the user was signed out by the server: \(Self.text(of: cause))"
     }

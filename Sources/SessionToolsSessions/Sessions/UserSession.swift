@@ -8,7 +8,7 @@ import Synchronization
 /// let session = UserSession<User>(
 ///   container: container, storageIdentifier: "user",
 ///   notificationPoster: NotificationCenter.default)
-/// try session.didLogIn(user)
+/// try session.signIn(user)
 /// ```
 ///
 /// Each change is announced as `Notification.Name.userSessionStateDidChange` with
@@ -74,54 +74,15 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// Whether a user is signed in; `false` also when the container cannot tell.
   ///
   /// Use ``Session/state`` where the difference matters.
-  open var isLoggedIn: Bool { hasItem }
+  public var isSignedIn: Bool { hasItem }
 
   /// Stores the user who signed in and announces `loggedIn`.
   ///
   /// Where users are `Identifiable` and another one was signed in, `loggedOut(nil)` is announced
-  /// first.
+  /// first; not while the gate is locked, because the previous user is not read then.
   ///
   /// - Throws: As ``Session/updateItem(_:)``; nothing is then announced.
-  open func userDidLogIn(_ user: T) throws {
-    // An unreadable user can be replaced; storing to an unreadable store fails below.
-    let previous = storedUserIdentifier
-    let identifier = UserIdentifier(of: user)
-    let before = try sharedState()
-    let unsavedCount = before.unsavedCount
-    try updateItem(user)
-    try sharedState().forgetRefresh(ofFirst: unsavedCount, in: before)
-    announceLogIn(identifier, replacing: previous)
-  }
-
-  /// Removes the user and announces `loggedOut`.
-  ///
-  /// - Parameter error: The error that caused it, if any.
-  /// - Throws: As ``Session/deleteItem()``; nothing is then announced.
-  open func userDidLogOut(logoutError error: (any Error)?) throws {
-    let user = storedUserIdentifier
-    try sharedState().leaving(.loggedOut(error)) { try deleteItem() }
-    announceLogOut(error, user)
-  }
-
-  /// Stores the changed user and announces `updated`.
-  ///
-  /// If no user was signed in, this is a sign-in: `loggedIn` is announced first.
-  ///
-  /// - Throws: As ``Session/updateItem(_:)``; nothing is then announced.
-  open func userDidUpdate(_ user: T) throws {
-    // An unreadable store does not count as signed out; storing to it fails below.
-    let isSignIn = (try? containsItem()) == false
-    try updateItem(user)
-    announceUpdate(UserIdentifier(of: user), isSignIn: isSignIn)
-  }
-
-  /// Signs a user in: ``userDidLogIn(_:)`` without blocking.
-  ///
-  /// While the gate is locked the previous user is not read, so no `loggedOut` is announced for
-  /// them.
-  ///
-  /// - Throws: As ``userDidLogIn(_:)``.
-  open func logIn(_ user: sending T) async throws {
+  open func signIn(_ user: sending T) async throws {
     let previous = await storedUserIdentifier()
     let identifier = UserIdentifier(of: user)
     let before = try await sharedState()
@@ -131,19 +92,21 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     announceLogIn(identifier, replacing: previous)
   }
 
-  /// Signs the user out: ``userDidLogOut(logoutError:)`` without blocking.
+  /// Removes the user and announces `loggedOut`.
   ///
   /// - Parameter error: The error that caused it, if any.
-  /// - Throws: As ``userDidLogOut(logoutError:)``.
-  open func logOut(_ error: (any Error)? = nil) async throws {
+  /// - Throws: As ``Session/deleteItem()``; nothing is then announced.
+  open func signOut(_ error: (any Error)? = nil) async throws {
     let user = await storedUserIdentifier()
-    try await sharedState().leaving(.loggedOut(error)) { try await remove() }
+    try await sharedState().leaving(.requested(error)) { try await remove() }
     announceLogOut(error, user)
   }
 
-  /// Updates the user: ``userDidUpdate(_:)`` without blocking.
+  /// Stores the changed user and announces `updated`.
   ///
-  /// - Throws: As ``userDidUpdate(_:)``.
+  /// If no user was signed in, this is a sign-in: `loggedIn` is announced first.
+  ///
+  /// - Throws: As ``Session/updateItem(_:)``; nothing is then announced.
   open func update(_ user: sending T) async throws {
     let isSignIn = (try? await containsItem()) == false
     let identifier = UserIdentifier(of: user)
@@ -206,6 +169,47 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     announce(.loggedOut(error), user)
   }
 
+  // MARK: - For code that comes from iOS
+
+  /// Whether a user is signed in; `false` also when the container cannot tell.
+  ///
+  /// Use ``Session/state`` where the difference matters.
+  open var isLoggedIn: Bool { hasItem }
+
+  /// Stores the user who signed in and announces `loggedIn`: the blocking `signIn(_:)`.
+  ///
+  /// - Throws: As `signIn(_:)`.
+  open func userDidLogIn(_ user: T) throws {
+    // An unreadable user can be replaced; storing to an unreadable store fails below.
+    let previous = storedUserIdentifier
+    let identifier = UserIdentifier(of: user)
+    let before = try sharedState()
+    let unsavedCount = before.unsavedCount
+    try updateItem(user)
+    try sharedState().forgetRefresh(ofFirst: unsavedCount, in: before)
+    announceLogIn(identifier, replacing: previous)
+  }
+
+  /// Removes the user and announces `loggedOut`: the blocking `signOut(_:)`.
+  ///
+  /// - Parameter error: The error that caused it, if any.
+  /// - Throws: As `signOut(_:)`.
+  open func userDidLogOut(logoutError error: (any Error)?) throws {
+    let user = storedUserIdentifier
+    try sharedState().leaving(.requested(error)) { try deleteItem() }
+    announceLogOut(error, user)
+  }
+
+  /// Stores the changed user and announces `updated`: the blocking `update(_:)`.
+  ///
+  /// - Throws: As `update(_:)`.
+  open func userDidUpdate(_ user: T) throws {
+    // An unreadable store does not count as signed out; storing to it fails below.
+    let isSignIn = (try? containsItem()) == false
+    try updateItem(user)
+    announceUpdate(UserIdentifier(of: user), isSignIn: isSignIn)
+  }
+
   // MARK: - Announcing
 
   func announceLogIn(_ user: UserIdentifier?, replacing replaced: UserIdentifier?) {
@@ -216,7 +220,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   private func announceLogOut(_ error: (any Error)?, _ user: UserIdentifier?) {
     SessionEvent.report(
       .signedOut(
-        session: reported, .loggedOut(error.map { SessionEvent.reason($0) })))
+        session: reported, .requested(error.map { SessionEvent.reason($0) })))
     announce(.loggedOut(error), user)
   }
 
@@ -253,4 +257,25 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     let user = (try? await UnattendedRead.make { try await item() }) ?? nil
     return user.flatMap(UserIdentifier.init(of:))
   }
+}
+
+// What blocks calls what a subclass of older code may override.
+extension UserSession {
+  /// Stores the user who signed in and announces `loggedIn`; blocks.
+  ///
+  /// - Throws: As the `async` twin.
+  public func signIn(_ user: T) throws { try userDidLogIn(user) }
+
+  /// Removes the user and announces `loggedOut`; blocks.
+  ///
+  /// - Parameter error: The error that caused it, if any.
+  /// - Throws: As the `async` twin.
+  public func signOut(_ error: (any Error)? = nil) throws {
+    try userDidLogOut(logoutError: error)
+  }
+
+  /// Stores the changed user and announces `updated`; blocks.
+  ///
+  /// - Throws: As the `async` twin.
+  public func update(_ user: T) throws { try userDidUpdate(user) }
 }

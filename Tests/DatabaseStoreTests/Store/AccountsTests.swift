@@ -58,9 +58,9 @@ import Testing
       return
     }
     #expect(cause is StoreError || cause is RecordedRejection)
-    try await others.session(of: ada).logIn(Token())
+    try await others.session(of: ada).signIn(Token())
     #expect(try await accounts.currentStates().map(\.status) == [.signedIn])
-    try await accounts.session(of: ada).logOut()
+    try await accounts.session(of: ada).signOut()
     #expect(try await others.all().isEmpty)
   }
 
@@ -70,9 +70,9 @@ import Testing
     let logged = try await LoggedStore(made)
     let ada = try AccountIdentifier("ada")
     let session = try accounts(logged.store).session(of: ada)
-    try await session.logIn(Token())
+    try await session.signIn(Token())
     #expect(try await logged.sent() == ["look", "write"])
-    try await session.logIn(Token(number: 1))
+    try await session.signIn(Token(number: 1))
     #expect(try await logged.sent() == ["write"])
     try await session.update(Token(number: 2))
     #expect(try await logged.sent().last == "write")
@@ -80,7 +80,7 @@ import Testing
     // that is not atomic made in part.
     let record = try ItemName("account/ada/user/rejected", in: "mail")
     try await made.store.put("{}", for: record)
-    try await session.logIn(Token(number: 3))
+    try await session.signIn(Token(number: 3))
     #expect(try await made.store.value(for: record) == nil)
     #expect(try await session.item()?.number == 3)
   }

@@ -34,7 +34,7 @@ final class GnomeKeyring: Sendable {
   func goOn() { daemon.signal(SIGCONT) }
 
   /// Unlocks a running keyring, as a login does.
-  static func logIn(on bus: PrivateBus) async throws {
+  static func signIn(on bus: PrivateBus) async throws {
     try await bus.run("/usr/bin/python3", FaultyProvider.script, "unlock", "pw")
   }
 }

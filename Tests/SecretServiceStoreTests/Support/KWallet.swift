@@ -38,7 +38,7 @@ final class KWallet: Sendable {
       try await Self.emptyWallet.value.write(to: URL(filePath: Self.file(on: bus)))
     }
     daemon = try await Self.started(on: bus)
-    if start != .locked { try await logIn() }
+    if start != .locked { try await signIn() }
     if start == .unlocked { try await bus.store().unlock() }
   }
 
@@ -48,7 +48,7 @@ final class KWallet: Sendable {
     let bus = try await PrivateBus()
     try writeSettings(on: bus)
     let daemon = try await started(on: bus)
-    try await logIn(on: bus)
+    try await signIn(on: bus)
     try await wait(until: "the wallet is there") {
       FileManager.default.fileExists(atPath: file(on: bus))
     }
@@ -90,9 +90,9 @@ final class KWallet: Sendable {
   }
 
   /// Opens the wallet as PAM's module does at a login.
-  func logIn() async throws { try await Self.logIn(on: bus) }
+  func signIn() async throws { try await Self.signIn(on: bus) }
 
-  private static func logIn(on bus: PrivateBus) async throws {
+  private static func signIn(on bus: PrivateBus) async throws {
     let key = (0..<56).map(String.init).joined(separator: ",")
     try await call("pamOpen", "string:\(wallet)", "array:byte:\(key)", "int32:0", on: bus)
   }

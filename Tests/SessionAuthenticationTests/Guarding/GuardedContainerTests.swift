@@ -113,7 +113,7 @@ struct GuardedContainerTests {
     let session = UserSession<Person>(
       container: GuardedContainer(base, behind: test.gate, whenLocked: whenLocked),
       storageIdentifier: "a", notificationPoster: nil)
-    try await session.logIn(Person())
+    try await session.signIn(Person())
     var states = session.states.makeAsyncIterator()
     guard case .unavailable(StoreError.locked)? = await states.next() else {
       throw NeverHappened()
@@ -121,8 +121,8 @@ struct GuardedContainerTests {
     guard case .unavailable(StoreError.locked) = await session.currentState() else {
       throw NeverHappened()
     }
-    try await session.logIn(Person(id: "eve"))
-    try await session.logOut()
+    try await session.signIn(Person(id: "eve"))
+    try await session.signOut()
     #expect(try !base.containsItem(forIdentifier: "a"))
     #expect(test.askedCount == 0)
   }

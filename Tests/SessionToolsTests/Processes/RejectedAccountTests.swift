@@ -45,7 +45,7 @@ import Testing
     #expect(cause as? RecordedRejection == rejection)
     #expect(try await accounts.current() == ada, "the program shows whom to ask for a login")
 
-    try await accounts.session(of: ada).logIn(Token(number: 1))
+    try await accounts.session(of: ada).signIn(Token(number: 1))
     #expect(try await accounts.currentStates().map(\.status) == [.signedIn, .signedIn])
     try await accounts.remove(ada)
     #expect(try await store.names(in: nil).map(\.identifier) == ["account/bob/user"])

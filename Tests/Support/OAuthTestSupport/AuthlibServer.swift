@@ -63,7 +63,7 @@ package final class AuthlibServer: Sendable {
   }
 
   /// Logs a user in, and returns the refresh token.
-  package func logIn(_ user: String) async throws -> String {
+  package func signIn(_ user: String) async throws -> String {
     struct Answer: Decodable {
       let refresh_token: String
     }

@@ -32,7 +32,7 @@ final class PliableServer: Sendable {
   }
 
   /// Logs in, with curl as the browser.
-  func logIn(_ options: String = "") throws -> Tool.Outcome {
+  func signIn(_ options: String = "") throws -> Tool.Outcome {
     try run(
       "login --issuer \(address) --client-id app \(options)", environment: ["BROWSER": browser()])
   }

@@ -38,7 +38,7 @@ final class Mail: Sendable {
     let credential = try await WebAuthenticationSession(client: client, scopes: ["mail"]).start()
     say("The browser is back")
     // The windows may be covered, locked, hidden or minimized: the result waits for the person.
-    try await gate.whenAuthenticated { try await session.logIn(credential) }
+    try await gate.whenAuthenticated { try await session.signIn(credential) }
     say("Signed in")
   }
 

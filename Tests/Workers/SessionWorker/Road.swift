@@ -17,7 +17,7 @@ func takeTheRoad() async throws {
       .refreshed(Token(number: request.item.number + 1, expirationDate: .distantFuture))
     })
   // The first writer also looks after what others have left.
-  try await session.logIn(Token())
+  try await session.signIn(Token())
   say("signs in")
   try session.didLogIn(Token(number: 1))
   say("signed in")

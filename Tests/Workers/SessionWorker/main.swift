@@ -44,7 +44,8 @@ let server = AuthorizationClient(argument(3))
 switch argument(0) {
 case "sign-in":
   let session = try session(in: store, of: server)
-  try await session.logIn(try await server.signIn())
+  let credentials = try await server.signIn()
+  try session.signIn(credentials)
   say("done")
 case "work":
   try await work(session(in: store, of: server), tasks: number(4), on: server)

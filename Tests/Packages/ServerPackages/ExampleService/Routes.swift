@@ -18,7 +18,7 @@ struct Routes: Sendable {
     router.get("/login", use: begin)
     router.get("/callback", use: callback)
     router.get("/inbox", use: inbox)
-    router.post("/logout", use: logOut)
+    router.post("/logout", use: signOut)
     router.get("/livez") { _, _ in HTTPResponse.Status.ok }
     router.get("/readyz", use: ready)
     return router
@@ -48,7 +48,7 @@ struct Routes: Sendable {
       guard let identity = outcome.identity else { throw HTTPError(.internalServerError) }
       // By issuer and subject: an e-mail address can be given to another person.
       let account = try AccountIdentifier(identity.accountName)
-      try await parts.accounts.session(of: account).logIn(outcome.credential)
+      try await parts.accounts.session(of: account).signIn(outcome.credential)
       // A new identifier, whatever the browser had before.
       let identifier = RawKey.random().copyBytes().map { String(format: "%02x", $0) }.joined()
       try await parts.persist.create(
@@ -61,7 +61,7 @@ struct Routes: Sendable {
     }
   }
 
-  @Sendable private func logOut(
+  @Sendable private func signOut(
     _ request: Request, _ context: BasicRequestContext
   ) async throws -> HTTPResponse.Status {
     guard let identifier = request.cookies[cookieName]?.value else { return .unauthorized }

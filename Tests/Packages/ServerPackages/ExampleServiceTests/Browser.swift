@@ -49,7 +49,7 @@ struct Browser: Sendable {
   }
 
   /// Logs a person in as a browser would, and returns the cookie of the session.
-  func logIn(_ user: String, at service: String) async throws -> String {
+  func signIn(_ user: String, at service: String) async throws -> String {
     let begin = try await send(.GET, "\(service)/login")
     guard begin.status == 303, let place = begin.location else {
       throw Unexpected(step: "login", answer: begin)

@@ -107,7 +107,7 @@ import Testing
       .POST, try #require(attack.location), form: "user=eve&password=open+sesame&answer=allow")
     #expect(try await browser.send(.GET, try #require(callback.location)).status == 400)
 
-    let cookie = try await browser.logIn("ada", at: address)
+    let cookie = try await browser.signIn("ada", at: address)
     #expect(try await browser.send(.GET, "\(address)/inbox", cookies: [cookie]).status == 200)
     #expect(try await browser.send(.POST, "\(address)/logout", cookies: [cookie]).status == 204)
     #expect(try await browser.send(.GET, "\(address)/inbox", cookies: [cookie]).status == 401)
@@ -121,7 +121,7 @@ import Testing
     let browser = stage.browser
     let place = ["STORE": stage.directory.appending(path: "store").path]
     let (first, address) = try await stage.instance(port: try freePort(), place)
-    let cookie = try await browser.logIn("ada", at: address)
+    let cookie = try await browser.signIn("ada", at: address)
     // The login server takes the refresh token, and does not answer yet.
     try await stage.set("hold=1")
     try await stage.set("stale=1")
@@ -166,7 +166,7 @@ import Testing
         var cookies = [String](repeating: "", count: count)
         for number in 0..<count {
           if number >= 16, let (done, cookie) = try await group.next() { cookies[done] = cookie }
-          group.addTask { (number, try await browser.logIn("user\(number)", at: firstAddress)) }
+          group.addTask { (number, try await browser.signIn("user\(number)", at: firstAddress)) }
         }
         for try await (done, cookie) in group { cookies[done] = cookie }
         return cookies

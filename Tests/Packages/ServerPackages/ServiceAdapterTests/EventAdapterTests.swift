@@ -30,7 +30,7 @@ struct TalkativeError: Error, CustomStringConvertible {
     let logger = Logger(label: "sessions") { _ in handler }
     let log = accounts.map { SessionLog(logger, accounts: $0) } ?? SessionLog(logger)
     let owner = try account.map { try AccountIdentifier($0) }
-    log.record(.signedOut(session: .init("user", account: owner), .loggedOut(nil)))
+    log.record(.signedOut(session: .init("user", account: owner), .requested(nil)))
     let entries = handler.entries
     #expect(entries.count == 1)
     #expect(account.map { "\(entries[0].message)".contains($0) } != true)
@@ -132,7 +132,7 @@ func session(
       return .refreshed(.renewed)
     }
     _ = try await good.validItem()
-    try await good.logOut()
+    try await good.signOut()
     let rejected = try session("rejected") { _ in .rejected(TalkativeError()) }
     _ = try? await rejected.validItem()
     let failing = try session("failing") { _ in throw TalkativeError() }
@@ -180,7 +180,7 @@ func session(
     #expect(try count("refreshes", [("outcome", "rejected")]) == 1)
     #expect(try count("refreshes", [("outcome", "failed")]) == 1)
     #expect(try count("refresh_failed_tries") == 6)
-    #expect(try count("sign_outs", [("reason", "logged_out")]) == 1)
+    #expect(try count("sign_outs", [("reason", "requested")]) == 1)
     #expect(try count("sign_outs", [("reason", "rejected")]) == 1)
     #expect(try count("store_notices") == 0)
     #expect(try metrics.expectMeter("session_tools_refreshes_under_way").lastValue == 0)
