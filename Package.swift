@@ -129,7 +129,11 @@ let package = Package(
       ]),
     .target(
       name: "SessionTools",
-      dependencies: ["SealedStore", "SecretServiceStore", "SessionToolsBase"]),
+      dependencies: [
+        "SealedStore", "SecretServiceStore", "SessionToolsBase",
+        // For links to their documentation.
+        "SecretStores", "SessionToolsSessions",
+      ]),
     // Empty without the trait.
     .target(
       name: "SessionServiceAdapters",

@@ -1,8 +1,8 @@
 // The functions of libsecret that this package calls. Its own headers need flags that only
 // pkg-config knows, and its file makes SwiftPM warn in every build of every program that uses this
-// package: "prohibited flag(s): -pthread". Its ABI is stable, also of the functions for D-Bus paths,
-// which it declares for those only who ask for them; CI compares these declarations with the real
-// ones.
+// package: "prohibited flag(s): -pthread". The ABI is stable, also of the functions for D-Bus
+// paths, which libsecret declares for those only who ask for them. CI compares these declarations
+// with the real ones.
 #pragma once
 #include <gio/gio.h>
 

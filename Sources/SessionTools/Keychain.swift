@@ -10,16 +10,29 @@ public import SessionToolsBase
 /// ```
 ///
 /// Making a value opens nothing. The first use opens the keychain, and the first item that is set
-/// makes it, with a key where ``KeychainProtection`` says. Keep the value, and copies of it, as long
-/// as they are needed: each new one opens the keychain again. ``KeychainStorageContainer`` has what
-/// errors there are, and where the keychain is.
+/// makes it, with a key where ``KeychainProtection`` says. Keep the value, or copies of it, as long
+/// as they are needed: each new one opens the keychain again. Where it is, and what the errors are,
+/// is in ``KeychainStorageContainer``.
 ///
-/// The members have KeychainAccess' names. Each method blocks its thread, and has an `async` twin of
-/// the same name, which Swift picks in an `async` function.
+/// The members have KeychainAccess' names (<doc:ComingFromKeychainAccess>). Each method blocks its
+/// thread, and has an `async` twin of the same name, which Swift picks in an `async` function.
 ///
-/// A text is stored as UTF-8, as `session-tools set` does it, and a `Codable` value as the JSON that
-/// a container stores. Items of sessions and containers of the same service, group and lifecycle are
-/// items of this keychain, too, and ``removeAll()-9xxvy`` removes them.
+/// A text is stored as UTF-8, as `session-tools set` does it, and a `Codable` value as the JSON
+/// that a container stores. The items of sessions and containers of the same service, group and
+/// lifecycle are items of this keychain, too, and `removeAll()` removes them.
+///
+/// ## Topics
+///
+/// ### For code that comes from KeychainAccess
+///
+/// - ``init(server:protocolType:accessGroup:)-(String,_,_)``
+/// - ``init(server:protocolType:accessGroup:)-(URL,_,_)``
+/// - ``ProtocolType``
+/// - ``subscript(_:)``
+/// - ``subscript(string:)``
+/// - ``subscript(data:)``
+/// - ``getString(_:)``
+/// - ``allKeys()``
 public struct Keychain: Sendable {
   /// The keychain's names, the lifecycle of its items and its protection.
   public let config: KeychainContainerConfig
@@ -32,8 +45,8 @@ public struct Keychain: Sendable {
   ///
   /// - Parameters:
   ///   - service: The service the items belong to, such as `com.example.mail`.
-  ///   - accessGroup: The group of programs that share the keychain; a keychain of the service's own
-  ///     by default.
+  ///   - accessGroup: The group of programs that share the keychain; by default the service has one
+  ///     of its own.
   ///   - lifecycle: How long the items are meant to last.
   ///   - protection: The protection of a keychain that is made with this value.
   public init(

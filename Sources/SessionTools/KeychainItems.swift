@@ -89,8 +89,8 @@ extension Keychain {
     try store.remove(try name(key))
   }
 
-  /// Removes all items that there are when this begins, and no keychain of another service, group or
-  /// installation.
+  /// Removes all items that there are when this begins; those of other services, groups and
+  /// installations stay.
   ///
   /// All at once, except with the protection ``KeychainProtection/secretServiceItems``.
   ///

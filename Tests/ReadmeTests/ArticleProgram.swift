@@ -30,12 +30,15 @@ final class ArticleProgram: Sendable {
 
   /// Compiles and links a program of one file.
   ///
+  /// - Parameters:
+  ///   - text: The program.
+  ///   - options: More options of the compiler.
   /// - Throws: `DoesNotBuild`, also for a warning.
-  init(_ text: String) throws {
+  init(_ text: String, options: [String] = []) throws {
     directory = try TemporaryDirectory()
     try text.write(toFile: directory["main.swift"], atomically: false, encoding: .utf8)
     let compiler = try ReadmeTests.run(
-      ["swiftc", "-o", directory["program"]] + Self.compilerOptions() + sanitizerOptions
+      ["swiftc", "-o", directory["program"]] + options + Self.compilerOptions() + sanitizerOptions
         + [directory["main.swift"]] + Self.objects()
         + Self.flags(
           "--libs-only-l", of: "libsodium", "libcurl", "libsecret-1", "gio-2.0", "pam", "libpq"))

@@ -1,3 +1,6 @@
+// The messages are the documentation.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 import Foundation
 
 /// What KeychainAccess has and no keychain on Linux can keep: refused when it is compiled.

@@ -40,11 +40,20 @@ import Synchronization
 /// |---|---|
 /// | ``updateItem(_:)``, ``deleteItem()`` | `save(_:)`, `remove()` |
 /// | ``hasItem``, ``currentItem`` | `containsItem()`, `item()`, or ``state`` |
-/// | ``UserSession/userDidLogIn(_:)``, ``UserSessionTrackable/didLogIn(_:)`` | `signIn(_:)` |
-/// | ``UserSession/userDidUpdate(_:)``, ``UserSessionTrackable/didUpdate(_:)`` | `update(_:)` |
-/// | ``UserSession/userDidLogOut(logoutError:)``, ``UserSessionTrackable/didLogOut(_:)`` | `signOut(_:)` |
+/// | `userDidLogIn(_:)`, `didLogIn(_:)` | `signIn(_:)` of ``UserSession`` |
+/// | `userDidUpdate(_:)`, `didUpdate(_:)` | `update(_:)` |
+/// | `userDidLogOut(logoutError:)`, `didLogOut(_:)` | `signOut(_:)` |
 /// | ``UserSession/isLoggedIn`` | ``UserSession/isSignedIn`` |
 /// | ``UserSession/refresh(completion:)`` | ``validItem(_:)``, ``Refreshable/refreshNow()`` |
+///
+/// ## Topics
+///
+/// ### For code that comes from iOS
+///
+/// - ``hasItem``
+/// - ``currentItem``
+/// - ``updateItem(_:)``
+/// - ``deleteItem()``
 open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// The container of the item.
   public let container: AnySessionContainer<T>
