@@ -106,6 +106,7 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
     watcher.stop()
   }
 
+  /// Opening a store and making one are different things.
   @available(*, unavailable, message: "use SealedFileStore.open(at:key:) or create(at:key:)")
   public convenience init(path: String, key: some KeySource) {
     fatalError()
