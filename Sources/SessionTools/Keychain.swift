@@ -20,19 +20,6 @@ public import SessionToolsBase
 /// A text is stored as UTF-8, as `session-tools set` does it, and a `Codable` value as the JSON
 /// that a container stores. The items of sessions and containers of the same service, group and
 /// lifecycle are items of this keychain, too, and `removeAll()` removes them.
-///
-/// ## Topics
-///
-/// ### For code that comes from KeychainAccess
-///
-/// - ``init(server:protocolType:accessGroup:)-(String,_,_)``
-/// - ``init(server:protocolType:accessGroup:)-(URL,_,_)``
-/// - ``ProtocolType``
-/// - ``subscript(_:)``
-/// - ``subscript(string:)``
-/// - ``subscript(data:)``
-/// - ``getString(_:)``
-/// - ``allKeys()``
 public struct Keychain: Sendable {
   /// The keychain's names, the lifecycle of its items and its protection.
   public let config: KeychainContainerConfig

@@ -45,15 +45,6 @@ import Synchronization
 /// | `userDidLogOut(logoutError:)`, `didLogOut(_:)` | `signOut(_:)` |
 /// | ``UserSession/isLoggedIn`` | ``UserSession/isSignedIn`` |
 /// | ``UserSession/refresh(completion:)`` | ``validItem(_:)``, ``Refreshable/refreshNow()`` |
-///
-/// ## Topics
-///
-/// ### For code that comes from iOS
-///
-/// - ``hasItem``
-/// - ``currentItem``
-/// - ``updateItem(_:)``
-/// - ``deleteItem()``
 open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   /// The container of the item.
   public let container: AnySessionContainer<T>

@@ -18,17 +18,6 @@ import Synchronization
 /// state.
 ///
 /// Unchecked for the reason ``Session`` gives; the one variable is behind a mutex.
-///
-/// ## Topics
-///
-/// ### For code that comes from iOS
-///
-/// - ``isLoggedIn``
-/// - ``userDidLogIn(_:)``
-/// - ``userDidUpdate(_:)``
-/// - ``userDidLogOut(logoutError:)``
-/// - ``refreshHandler``
-/// - ``refresh(completion:)``
 open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshable,
   SharedRefreshable, @unchecked Sendable
 {
