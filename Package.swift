@@ -115,6 +115,7 @@ let package = Package(
     .target(
       name: "WebLogin",
       dependencies: ["CSessionToolsCurl", "OAuthLogin", "SessionToolsBase", "SessionToolsDBus"]),
+    // Without a provider: SwiftPM would ask everyone to install GTK.
     .systemLibrary(
       name: "CSessionToolsGTK", pkgConfig: "gtk4"),
     .target(
@@ -131,7 +132,7 @@ let package = Package(
       name: "SessionTools",
       dependencies: [
         "SealedStore", "SecretServiceStore", "SessionToolsBase",
-        // For links to their documentation.
+        // Its articles can link to the documentation of what it depends on directly.
         "SecretStores", "SessionToolsSessions",
       ]),
     // Empty without the trait.

@@ -24,8 +24,10 @@ SecretValue *secret_value_new(const gchar *secret, gssize length, const gchar *c
 const gchar *secret_value_get(SecretValue *value, gsize *length);
 void secret_value_unref(gpointer value);
 
-/// The schema is a `const SecretSchema *`, and the flags are `SECRET_SEARCH_ALL` (2) and
-/// `SECRET_SEARCH_LOAD_SECRETS` (8).
+enum { SESSION_TOOLS_SEARCH_ALL = 2, SESSION_TOOLS_SEARCH_LOAD_SECRETS = 8 };
+
+/// The schema is a `const SecretSchema *`, and the flags are a `SecretSearchFlags`; CI compares
+/// their values and size.
 GList *secret_password_searchv_sync(
     gconstpointer schema, GHashTable *attributes, guint flags, GCancellable *cancellable,
     GError **error);

@@ -1,3 +1,4 @@
+import Foundation
 public import SessionToolsBase
 
 /// Why a login, a token request or a resumption failed; the kinds differ in what to do next.

@@ -6,7 +6,7 @@ public import SessionToolsBase
 /// ```swift
 /// let keychain = Keychain(service: "com.example.mail")
 /// try keychain.set("s3cret", key: "token")
-/// let token = try keychain.get("token")  // nil: the keychain is open and has no such item
+/// let token = try keychain.get("token")  // nil only if there is no such item
 /// ```
 ///
 /// Making a value opens nothing. The first use opens the keychain, and the first item that is set
@@ -14,12 +14,16 @@ public import SessionToolsBase
 /// as they are needed: each new one opens the keychain again. Where it is, and what the errors are,
 /// is in ``KeychainStorageContainer``.
 ///
-/// The members have KeychainAccess' names (<doc:ComingFromKeychainAccess>). Each method blocks its
-/// thread, and has an `async` twin of the same name, which Swift picks in an `async` function.
+/// The members have KeychainAccess' names (<doc:ComingFromKeychainAccess>). Each method that reads
+/// or changes items blocks its thread, and has an `async` twin of the same name, which Swift picks
+/// in an `async` function; at the top level of `main.swift` it picks the blocking one, even after
+/// `await`. What is there only for code from KeychainAccess blocks.
 ///
 /// A text is stored as UTF-8, as `session-tools set` does it, and a `Codable` value as the JSON
-/// that a container stores. The items of sessions and containers of the same service, group and
-/// lifecycle are items of this keychain, too, and `removeAll()` removes them.
+/// that a container stores. A container of `String` or `Data` stores JSON as well, which is not
+/// what the keychain stores for them: use one of the two for an item. The items of sessions and
+/// containers of the same service, group and lifecycle are items of this keychain, too, and
+/// `removeAll()` removes them.
 public struct Keychain: Sendable {
   /// The keychain's names, the lifecycle of its items and its protection.
   public let config: KeychainContainerConfig
@@ -60,21 +64,23 @@ public struct Keychain: Sendable {
   /// The group of programs that share the keychain, if any.
   public var accessGroup: String? { config.accessGroupName }
 
-  /// Returns what protects the items at rest; opens the keychain, if there is one.
+  /// Returns what protects the items at rest; opens the keychain, if there is one; blocks.
   ///
   /// - Throws: As reading an item.
   public func protection() throws(StoreError) -> StoreProtection { try store.protection() }
 
   /// Returns a stream of the items that change from now on, in any process.
   ///
-  /// Until the keychain exists, changes by other processes are reported only after this value has
-  /// found or made it. An invalid service name has no changes.
+  /// It keeps the keychain open until its task is cancelled. If there is no keychain yet, changes
+  /// by others are reported only after this value, or a copy of it, has found or made it: read an
+  /// item now and then. An invalid service name has no changes.
   public func changes() -> AsyncStream<StoreEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
     // Requested before the task starts, so that no change from now on is missed.
     let events = store.changes()
     let namespace = try? namespaceOrError.get()
-    let reading = Task {
+    let reading = Task { [store] in
+      defer { withExtendedLifetime(store) {} }
       for await event in events {
         guard case .changed(let names) = event else {
           continuation.yield(event)

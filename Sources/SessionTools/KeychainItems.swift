@@ -5,7 +5,7 @@ public import SessionToolsBase
 extension Keychain {
   // MARK: - Reading
 
-  /// Returns a text; `nil` only when the keychain is open and has no such item.
+  /// Returns a text; `nil` only when there is no such item, or no keychain yet.
   ///
   /// - Throws: `undecodable` when the item is not UTF-8; otherwise as
   ///   ``KeychainStorageContainer``'s reading.
@@ -13,22 +13,22 @@ extension Keychain {
     try text(of: try getBytes(key), key)
   }
 
-  /// Returns the bytes of an item in a copy that is not wiped; `nil` only when the keychain is open
-  /// and has no such item.
+  /// Returns the bytes of an item in a copy that is not wiped; `nil` only when there is no such
+  /// item, or no keychain yet.
   ///
   /// - Throws: As ``KeychainStorageContainer``'s reading.
-  public func getData(_ key: String) throws(StoreError) -> Data? { try getBytes(key)?.data }
+  public func getData(_ key: String) throws(StoreError) -> Data? { try getBytes(key)?.copyData() }
 
-  /// Returns the bytes of an item, which are wiped after use; `nil` only when the keychain is open
-  /// and has no such item.
+  /// Returns the bytes of an item, which are wiped after use; `nil` only when there is no such
+  /// item, or no keychain yet.
   ///
   /// - Throws: As ``KeychainStorageContainer``'s reading.
   public func getBytes(_ key: String) throws(StoreError) -> SecretBytes? {
     try store.value(for: try name(key))
   }
 
-  /// Returns a value that was set as one, or stored by a session; `nil` only when the keychain is
-  /// open and has no such item.
+  /// Returns a value that was set as one, or stored as JSON by a container; `nil` only when there
+  /// is no such item, or no keychain yet.
   ///
   /// - Throws: `undecodable` when the item is of another type; otherwise as
   ///   ``KeychainStorageContainer``'s reading.
@@ -77,7 +77,10 @@ extension Keychain {
 
   /// Stores a value as JSON, as a container does, in place of an older item.
   ///
-  /// - Throws: `unencodable`; otherwise as ``KeychainStorageContainer``'s storing.
+  /// Texts, `Data` and arrays of bytes are stored as they are, also in an optional.
+  ///
+  /// - Throws: `unencodable`, also for `nil`, which removes nothing; otherwise as
+  ///   ``KeychainStorageContainer``'s storing.
   public func set<Value: Codable>(_ value: Value, key: String) throws(StoreError) {
     try set(try bytes(of: value, key), key: key)
   }
@@ -92,19 +95,19 @@ extension Keychain {
   /// Removes all items that there are when this begins; those of other services, groups and
   /// installations stay.
   ///
-  /// All at once, except with the protection ``KeychainProtection/secretServiceItems``.
+  /// All at once up to 100,000 of them; with the protection
+  /// ``KeychainProtection/secretServiceItems``, one after the other.
   ///
   /// - Throws: As ``KeychainStorageContainer``'s storing.
   public func removeAll() throws(StoreError) {
-    let names = try store.names(in: try namespace())
-    if !names.isEmpty { try store.apply(names.map { .remove($0) }) }
+    for part in removals(of: try store.names(in: try namespace())) { try store.apply(part) }
   }
 }
 
 extension Keychain {
   // MARK: - Without blocking
 
-  /// Returns a text; `nil` only when the keychain is open and has no such item.
+  /// Returns a text; `nil` only when there is no such item, or no keychain yet.
   ///
   /// - Throws: As the blocking twin.
   public func get(_ key: String) async throws(StoreError) -> String? {
@@ -115,7 +118,7 @@ extension Keychain {
   ///
   /// - Throws: As the blocking twin.
   public func getData(_ key: String) async throws(StoreError) -> Data? {
-    try await getBytes(key)?.data
+    try await getBytes(key)?.copyData()
   }
 
   /// Returns the bytes of an item, which are wiped after use.
@@ -187,8 +190,9 @@ extension Keychain {
   ///
   /// - Throws: As the blocking twin.
   public func removeAll() async throws(StoreError) {
-    let names = try await store.names(in: try namespace())
-    if !names.isEmpty { try await store.apply(names.map { .remove($0) }) }
+    for part in removals(of: try await store.names(in: try namespace())) {
+      try await store.apply(part)
+    }
   }
 }
 
@@ -201,27 +205,44 @@ extension Keychain {
 
   private func text(of bytes: SecretBytes?, _ key: String) throws(StoreError) -> String? {
     guard let bytes else { return nil }
-    if let text = bytes.text { return text }
+    if let text = bytes.copyText() { return text }
     throw StoreError(
       .undecodable, store: "\(try name(key))", reason: "the item is not text in UTF-8",
       remedy: "Read it as data, or as the type that it was set with")
+  }
+
+  private func removals(of names: [ItemName]) -> [[StoreChange]] {
+    let count = min(store.traits.maximumChangeCount, 100_000)
+    return stride(from: 0, to: names.count, by: count).map {
+      names[$0...].prefix(count).map { .remove($0) }
+    }
   }
 
   private func value<Value: Codable>(
     of bytes: SecretBytes?, _ key: String
   ) throws(StoreError) -> Value? {
     guard let bytes else { return nil }
-    // What is set as a text or as data is stored as it is.
+    // What is set as a text or as bytes is stored as it is.
     if Value.self == String.self { return try text(of: bytes, key) as? Value }
-    if Value.self == Data.self { return bytes.data as? Value }
-    return try ItemCoding.json.item(from: bytes, for: try name(key), decoder: JSONDecoder())
+    if Value.self == Data.self { return bytes.copyData() as? Value }
+    if Value.self == [UInt8].self { return bytes.copyBytes() as? Value }
+    return try ItemCoding<Value>.json.item(from: bytes, for: try name(key), decoder: JSONDecoder())
   }
 
   private func bytes<Value: Codable>(
     of value: Value, _ key: String
   ) throws(StoreError) -> SecretBytes {
+    // JSON's null would be a text of four letters for the next reader.
+    let mirror = Mirror(reflecting: value)
+    if mirror.displayStyle == .optional, mirror.children.isEmpty {
+      throw StoreError(
+        .unencodable, store: "\(try name(key))", reason: "the value is nil",
+        remedy: "Remove the item with remove(_:)")
+    }
+    // Also of optionals.
     if let text = value as? String { return SecretBytes(utf8: text) }
     if let data = value as? Data { return SecretBytes(data) }
-    return try ItemCoding.json.bytes(of: value, for: try name(key), encoder: JSONEncoder())
+    if let bytes = value as? [UInt8] { return SecretBytes(bytes) }
+    return try ItemCoding<Value>.json.bytes(of: value, for: try name(key), encoder: JSONEncoder())
   }
 }

@@ -38,7 +38,7 @@ final class KeychainKey: KeySource {
       guard let provider else {
         throw StoreError(
           .keyMissing, store: path, reason: "the keychain opens with a passphrase",
-          remedy: "Configure the container with the protection .passphrase")
+          remedy: "Give the keychain, or the container's configuration, the protection .passphrase")
       }
       return try provider.passphrase(for: path).wrappingKey(for: slot)
     }

@@ -190,7 +190,8 @@ final class KeychainStore: BlockingConditionalStore, LocatedStore {
     if let store = try existing() { return store }
     throw StoreError(
       .unavailable, store: path,
-      reason: "the keychain was removed while it was being made", remedy: "Try again")
+      reason: "the keychain was removed while it was being made", remedy: "Try again",
+      isTransient: true)
   }
 
   /// The store if it is open; `nil` also while another thread is opening it.

@@ -46,7 +46,7 @@ extension ExitStatus {
   init(_ error: SessionError) {
     switch error.code {
     case SessionError.notSignedIn, SessionError.rejected: self = .loginNeeded
-    case SessionError.temporarilyFailed, SessionError.timedOut: self = .serverUnavailable
+    case _ where error.isTransient: self = .serverUnavailable
     default: self = .failure
     }
   }

@@ -87,12 +87,12 @@ import Testing
   }
 
   @Test func `bytes are given as text only if they are text`() {
-    #expect(SecretBytes(utf8: "größe").text == "größe")
-    #expect(SecretBytes([]).text == "")
-    #expect(SecretBytes([0x66, 0xff]).text == nil)
-    #expect(SecretBytes([0xc3]).text == nil)
-    #expect(SecretBytes([0x66, 0xff]).data == Data([0x66, 0xff]))
-    #expect(SecretBytes([]).data.isEmpty)
+    #expect(SecretBytes(utf8: "größe").copyText() == "größe")
+    #expect(SecretBytes([]).copyText() == "")
+    #expect(SecretBytes([0x66, 0xff]).copyText() == nil)
+    #expect(SecretBytes([0xc3]).copyText() == nil)
+    #expect(SecretBytes([0x66, 0xff]).copyData() == Data([0x66, 0xff]))
+    #expect(SecretBytes([]).copyData().isEmpty)
   }
 
   private func address(of secret: SecretBytes) -> UInt {

@@ -64,6 +64,7 @@ import Testing
         calls.withLock { $0.append("in") }
         try super.userDidLogIn(user)
       }
+      override var isLoggedIn: Bool { true }
       override func userDidUpdate(_ user: User) throws {
         calls.withLock { $0.append("update") }
         try super.userDidUpdate(user)
@@ -79,6 +80,7 @@ import Testing
     try session.update(ada)
     try session.signOut()
     #expect(session.calls.withLock { $0 } == ["in", "update", "out"])
+    #expect(session.isSignedIn, "as its isLoggedIn says")
   }
 
   @Test func `the async calls do the same`() async throws {

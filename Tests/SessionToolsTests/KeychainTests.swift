@@ -113,6 +113,56 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
+  /// JSON's null would be a text of four letters for the next reader.
+  @Test func `an optional is stored as its value, and nil is refused`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let keychain = Keychain(service: "com.example.mail")
+        let text: String? = "s3cret"
+        try keychain.set(text, key: "token")
+        #expect(try keychain.get("token") == "s3cret")
+        let none: String? = nil
+        expect(StoreError.unencodable) { try keychain.set(none, key: "token") }
+        #expect(try keychain.get("token") == "s3cret")
+        let bytes: [UInt8] = [1, 2]
+        try keychain.set(bytes, key: "bytes")
+        #expect(try keychain.getData("bytes") == Data(bytes))
+        #expect(try keychain.get("bytes", as: [UInt8].self) == bytes)
+        let user: User? = User(name: "Ada")
+        try keychain.set(user, key: "user")
+        #expect(try keychain.get("user", as: User.self) == user)
+      }
+    }
+  }
+
+  @Test func `old names read the same`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let keychain = Keychain(service: "com.example.mail")
+        #expect(oldKeys(of: keychain).isEmpty)
+        try keychain.set("s3cret", key: "token")
+        #expect(try keychain.getString("token") == "s3cret")
+        #expect(oldKeys(of: keychain) == ["token"])
+        #expect(oldKeys(of: Keychain(service: "")).isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("https://example.com/path?query", "https://example.com"),
+    ("HTTPS://EXAMPLE.com:8443", "https://example.com:8443"),
+    ("Example.com", "https://example.com"), ("example.com:8443/path", "https://example.com:8443"),
+    ("https://user:s3cret@example.com", "https://example.com"),
+    ("user:s3cret@example.com", "https://example.com"),
+    ("https://[::1]:8443", "https://[::1]:8443"),
+    ("https://[::1:8443]", "https://[::1:8443]"),
+    ("https://a%2Fb.example", "https://a%2Fb.example".lowercased()),
+    ("", ""), ("https://", ""), ("/path", ""), ("no name", ""),
+  ])
+  func `a server is its protocol, name and port`(_ server: String, _ service: String) {
+    #expect(Keychain(server: server, protocolType: .https).service == service)
+  }
+
   @Test func `services, groups, installations and servers are apart`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home in
@@ -186,6 +236,8 @@ private struct User: Codable, Equatable, Sendable {
         try keychain.set(Data([0xff]), key: "bytes")
         expect(StoreError.undecodable) { try keychain.get("bytes") }
         expect(StoreError.undecodable) { try keychain.get("bytes", as: User.self) }
+        try keychain.set("null", key: "null")
+        expect(StoreError.undecodable) { try keychain.get("null", as: User.self) }
         expect(StoreError.unencodable) { try keychain.set(Double.nan, key: "bytes") }
         #expect(try keychain.getData("bytes") == Data([0xff]))
         // Another program's files, where the keychain would be.
@@ -202,7 +254,10 @@ private struct User: Codable, Equatable, Sendable {
       try await inTemporaryHome { home in
         let keychain = Keychain(service: "one", accessGroup: "group")
         try await keychain.set("text", key: "first")
-        var changes = keychain.changes().makeAsyncIterator()
+        // Of a value that no one keeps.
+        var changes = Keychain(service: "one", accessGroup: "group").changes().makeAsyncIterator()
+        // It was opened: until then, changes by others may be missed, which this stands for.
+        #expect(await changes.next() == .resynchronize)
         try await Keychain(service: "two", accessGroup: "group").set("text", key: "other")
         try await Keychain(service: "one", accessGroup: "group").set("text", key: "second")
         while let change = await changes.next() {
@@ -210,6 +265,46 @@ private struct User: Codable, Equatable, Sendable {
           #expect(names.map(\.identifier) == ["second"])
           break
         }
+      }
+    }
+  }
+
+  @Test func `a stream that begins before the keychain has the first change`() async {
+    await #expect(processExitsWith: .success) {
+      try await inTemporaryHome { home in
+        let keychain = Keychain(service: "one")
+        var changes = keychain.changes().makeAsyncIterator()
+        try await keychain.set("text", key: "first")
+        #expect(await changes.next() != nil)
+      }
+    }
+  }
+
+  @Test func `threads that make one keychain at the same time make one`() async {
+    await #expect(processExitsWith: .success) {
+      try await inTemporaryHome { home in
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for number in 0..<20 {
+            group.addTask {
+              try await Keychain(service: "one").set("\(number)", key: "\(number)")
+            }
+          }
+          try await group.waitForAll()
+        }
+        #expect(try await Keychain(service: "one").keys().count == 20)
+      }
+    }
+  }
+
+  @Test func `a passphrase opens it, and its absence is an error`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let open = KeychainProtection.passphrase { SecretBytes(utf8: "correct horse") }
+        try Keychain(service: "one", protection: open).set("text", key: "item")
+        #expect(try Keychain(service: "one", protection: open).get("item") == "text")
+        expect(StoreError.keyMissing) { try Keychain(service: "one").get("item") }
+        let wrong = KeychainProtection.passphrase { SecretBytes(utf8: "wrong") }
+        expect(StoreError.wrongKey) { try Keychain(service: "one", protection: wrong).get("item") }
       }
     }
   }
@@ -226,6 +321,22 @@ private struct User: Codable, Equatable, Sendable {
       }
     }
   }
+}
+
+/// Calls what warns, as code from KeychainAccess does.
+private protocol OldCode {
+  static func keys(of keychain: Keychain) -> [String]
+}
+
+private enum Old {}
+
+extension Old: OldCode {
+  @available(*, deprecated)
+  static func keys(of keychain: Keychain) -> [String] { keychain.allKeys() }
+}
+
+private func oldKeys(of keychain: Keychain) -> [String] {
+  (Old.self as any OldCode.Type).keys(of: keychain)
 }
 
 private func set<Value: Codable>(_ value: Value, in keychain: Keychain) throws {

@@ -237,6 +237,24 @@ import WebLogin
     #expect(asked.now == 1)
   }
 
+  @Test func `that many tasks wait for and that fails is an error for all of them`() async throws {
+    let (asked, opened) = (Shared(0), AsyncStream.makeStream(of: Void.self))
+    let client = OAuthClient(
+      issuer: "https://a.example", clientID: "app",
+      http: ScriptedHTTP { _ in
+        asked.update { $0 += 1 }
+        for await _ in opened.stream {}
+        throw OAuthHTTPError(.noResponse, wasSent: false, reason: "down")
+      })
+    let tasks = (0..<20).map { _ in Task { try await client.server() } }
+    while asked.now == 0 { await Task.yield() }
+    let late = Task { try await client.server() }
+    late.cancel()
+    await #expect(throws: WebLoginError.self) { try await late.value }
+    opened.continuation.finish()
+    for task in tasks { await #expect(throws: WebLoginError.self) { try await task.value } }
+  }
+
   @Test func `is requested again after an error`() async throws {
     let asked = Shared(0)
     let client = OAuthClient(

@@ -109,12 +109,15 @@ extension SQLState {
     let (code, reason, remedy) = meaning
     return StoreError(
       code, store: store, reason: "\(reason) (\(self))", remedy: remedy, underlying: self,
-      isTransient: mayEnd)
+      isTransient: code == .timedOut || passes)
   }
 
-  /// Whether the server may accept the same statement later.
-  private var mayEnd: Bool? {
-    ["25006", "53300"].contains(code) || isIn("08") || isIn("57P") ? true : nil
+  /// Whether the server may accept the same statement later: it is a standby, has no memory or
+  /// connection left, was lost, or is starting or stopping.
+  private var passes: Bool {
+    // Not a protocol violation, for which poolers say that there is no such database.
+    ["25006", "53000", "53200", "53300", "57P01", "57P02", "57P03"].contains(code)
+      || isIn("08") && code != "08P01"
   }
 
   private var meaning: (StoreError.Code, reason: String, remedy: String?) {

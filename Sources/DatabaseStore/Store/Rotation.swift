@@ -117,7 +117,8 @@ extension SealedDatabaseStore {
         throw StoreError(
           .timedOut, store: database.name,
           reason: "a transaction that changes items has not ended",
-          remedy: "Find it among the locks on the table item in pg_locks, end it, and rotate again")
+          remedy: "Find it among the locks on the table item in pg_locks, end it, and rotate again",
+          isTransient: false)
       }
       waitedFor.formIntersection(try changesUnderWay(until: deadline))
     }

@@ -88,12 +88,13 @@ public final class OAuthClient: Sendable {
 
   /// Returns the server's addresses, which are asked for once, however many tasks need them.
   ///
-  /// A cancelled task stops waiting; the request goes on for the others. After an error the next
-  /// call asks again.
+  /// A cancelled task stops waiting; the request goes on, even if no one waits any more, and keeps
+  /// the client until it ends. After an error the next call asks again.
   ///
-  /// - Throws: `invalidConfiguration`, `invalidMetadata`, `unsupported`, `unavailable`, or the
-  ///   errors of sending the requests, of which `cancelled` is one.
+  /// - Throws: `invalidConfiguration`, `invalidMetadata`, `noMetadata`, `unsupported`,
+  ///   `unavailable`, or the errors of sending the requests, of which `cancelled` is one.
   public func server() async throws(WebLoginError) -> AuthorizationServer {
+    if Task.isCancelled { throw .ofCancellation }
     let (known, request) = metadata.withLock { metadata in
       if metadata.server == nil, metadata.request == nil { metadata.request = discovery() }
       return (metadata.server, metadata.request)

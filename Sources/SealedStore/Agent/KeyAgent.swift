@@ -45,7 +45,7 @@ package struct KeyAgent: Sendable {
         .timedOut, store: socketPath, reason: "the agent does not answer",
         remedy: "End it, and the keys that it keeps, with pkill -KILL -U \(CurrentProcess.user) "
           + "-f 'session-tools agent$'",
-        errno: error.errno)
+        errno: error.errno, isTransient: false)
     } catch {
       throw StoreError(error, path: socketPath)
     }

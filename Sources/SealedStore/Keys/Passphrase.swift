@@ -98,7 +98,7 @@ public struct Passphrase: KeySource, SlotMaker {
     buffer.copy(utf8, to: 0)
     let isASCII = (0..<utf8.byteCount).allSatisfy { buffer.load(UInt8.self, at: $0) < 0x80 }
     if isASCII { return utf8 }
-    guard let text = String(validating: utf8.copyBytes(), as: UTF8.self) else {
+    guard let text = utf8.copyText() else {
       throw StoreError(
         .invalidKey, store: "passphrase", reason: "the passphrase is not UTF-8")
     }

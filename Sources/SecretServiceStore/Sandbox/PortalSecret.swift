@@ -127,7 +127,7 @@ package struct PortalSecret: Sendable {
     case .timedOut:
       StoreError(
         .timedOut, store: Self.name, reason: "the portal did not give it in time",
-        remedy: "Unlock the keyring, then try again", underlying: error)
+        remedy: "Unlock the keyring, then try again", underlying: error, isTransient: false)
     case .cancelled:
       StoreError(.cancelled, store: Self.name, reason: "the task was cancelled")
     case .remote("org.freedesktop.portal.Error.NotAllowed"):

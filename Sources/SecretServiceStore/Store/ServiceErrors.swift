@@ -127,7 +127,7 @@ extension SecretServiceStore {
     default:
       return StoreError(
         .unavailable, store: name, reason: "the service answered: '\(error.message)'",
-        underlying: error)
+        underlying: error, isTransient: error.saysRestarted)
     }
   }
 }

@@ -63,7 +63,9 @@ extension StoreError {
         "its file system gives what is made to another user; nothing was made"
       default: "\(error.failure): \(message)"
       }
-    self.init(code, store: path, reason: reason, remedy: remedy, errno: error.errno)
+    self.init(
+      code, store: path, reason: reason, remedy: remedy, errno: error.errno,
+      isTransient: [ENOMEM, EMFILE, ENFILE, EAGAIN].contains(error.errno) ? true : nil)
   }
 }
 

@@ -93,13 +93,13 @@ public struct SecretBytes: @unchecked Sendable {
     buffer.bytes(range)
   }
 
-  /// The bytes as UTF-8, in a copy that is not wiped; `nil` if they are not text.
-  public var text: String? {
+  /// Returns the bytes as text in a copy that is not wiped; `nil` if they are not UTF-8.
+  public func copyText() -> String? {
     withBytes { unsafe $0.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) } }
   }
 
-  /// The bytes in a copy that is not wiped.
-  public var data: Data { withBytes { unsafe $0.withUnsafeBytes { unsafe Data($0) } } }
+  /// Returns the bytes in a copy that is not wiped.
+  public func copyData() -> Data { withBytes { unsafe $0.withUnsafeBytes { unsafe Data($0) } } }
 }
 
 extension SecretBytes: Equatable {

@@ -1,17 +1,4 @@
-/// An error of this package: of a store, a session or a login.
-///
-/// ```swift
-/// do {
-///   show(try await session.validItem())
-/// } catch let error as any SessionToolsError where error.isTransient {
-///   showOffline()
-/// }
-/// ```
-public protocol SessionToolsError: Error, Sendable, CustomStringConvertible {
-  /// Whether the same call may succeed later by itself, as when there is no network.
-  var isTransient: Bool { get }
-}
-
+import Foundation
 /// An error of a store; its code says which action it calls for.
 ///
 /// Catch the cases you act on by their code:
@@ -42,8 +29,8 @@ public struct StoreError: SessionToolsError {
   /// For programs to examine; it is not part of the description, because such errors may quote
   /// their input.
   public let underlying: (any Error)?
-  /// Whether the same call may succeed later by itself: the database cannot be reached now, or
-  /// others were faster.
+  /// Whether the same call may succeed later, without anyone doing anything: the database cannot be
+  /// reached now, others were faster, or the machine had no memory or descriptors left.
   public let isTransient: Bool
   /// What the tools of this package have advice of their own for.
   package private(set) var detail: Detail?

@@ -57,7 +57,7 @@ struct GateDoor: Sendable {
     }
     if error.code == .timedOut {
       return StoreError(
-        .timedOut, store: Self.name, reason: error.reason, underlying: error)
+        .timedOut, store: Self.name, reason: error.reason, underlying: error, isTransient: false)
     }
     return locked(error)
   }

@@ -17,9 +17,9 @@ extension Keychain {
 
   /// A text; setting `nil` removes the item.
   ///
-  /// Blocks, and reports no error: reading gives `nil`, and setting changes nothing, also when the
-  /// keychain is locked. The error is a notice (`SessionEvent.storeNotice`). Use `get(_:)` and
-  /// `set(_:key:)` where the difference matters.
+  /// Blocks, and reports no error: reading gives `nil`, and **a change that fails is lost**, for
+  /// example while the keychain is locked. The error is a notice (`SessionEvent.storeNotice`), for
+  /// programs that observe events. Use `get(_:)` and `set(_:key:)` for what must not be lost.
   public subscript(key: String) -> String? {
     get { noticed { () throws(StoreError) in try get(key) } ?? nil }
     nonmutating set {
@@ -58,6 +58,8 @@ extension Keychain {
   // MARK: - Internet passwords
 
   /// The protocol of a server, whose passwords are apart from those of its others.
+  ///
+  /// The names are part of the names of keychains, and never change.
   public enum ProtocolType: String, Sendable {
     case ftp, ftpAccount, http, irc, nntp, pop3, smtp, socks, imap, ldap, appleTalk, afp, telnet
     case ssh, ftps, https, httpProxy, httpsProxy, ftpProxy, smb, rtsp, rtspProxy, daap, eppc, ipp
@@ -67,23 +69,27 @@ extension Keychain {
   /// Names the keychain of a server's passwords: the service `https://example.com:8443`, of the
   /// protocol and the server's name and port alone.
   ///
+  /// An address without a server's name is an empty service: every use throws `invalidName`.
+  ///
   /// - Parameters:
-  ///   - server: The server's address, or its name.
+  ///   - server: The server's address.
   ///   - protocolType: The protocol.
   ///   - accessGroup: The group of programs that share the keychain.
   public init(server: URL, protocolType: ProtocolType, accessGroup: String? = nil) {
-    // Without a scheme, the whole text is the name.
-    let host = server.host(percentEncoded: false)?.lowercased() ?? server.relativeString
+    let name = server.host(percentEncoded: true)?.lowercased() ?? ""
+    // Foundation leaves out the brackets of an IPv6 address.
+    let host = name.contains(":") ? "[\(name)]" : name
     let port = server.port.map { ":\($0)" } ?? ""
-    self.init(service: "\(protocolType.rawValue)://\(host)\(port)", accessGroup: accessGroup)
+    self.init(
+      service: name.isEmpty ? "" : "\(protocolType.rawValue)://\(host)\(port)",
+      accessGroup: accessGroup)
   }
 
-  /// Names the keychain of a server's passwords, as the initializer with an address.
+  /// Names the keychain of a server's passwords, as the initializer with a `URL`; the address may
+  /// lack its scheme.
   public init(server: String, protocolType: ProtocolType, accessGroup: String? = nil) {
-    guard let address = URL(string: server), address.host() != nil else {
-      self.init(service: "\(protocolType.rawValue)://\(server)", accessGroup: accessGroup)
-      return
-    }
-    self.init(server: address, protocolType: protocolType, accessGroup: accessGroup)
+    let address = URL(string: server.contains("://") ? server : "//\(server)")
+    self.init(
+      server: address ?? URL(filePath: "/"), protocolType: protocolType, accessGroup: accessGroup)
   }
 }

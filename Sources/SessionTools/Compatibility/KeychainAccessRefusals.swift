@@ -1,7 +1,7 @@
 // The messages are the documentation.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-import Foundation
+public import Foundation
 
 /// What KeychainAccess has and no keychain on Linux can keep: refused when it is compiled.
 extension Keychain {
@@ -17,6 +17,15 @@ extension Keychain {
   )
   public init(
     server: String, protocolType: ProtocolType, accessGroup: String? = nil,
+    authenticationType: AuthenticationType
+  ) { fatalError() }
+
+  @available(
+    *, unavailable,
+    message: "an item has no authentication type: leave it out, or make it part of the key"
+  )
+  public init(
+    server: URL, protocolType: ProtocolType, accessGroup: String? = nil,
     authenticationType: AuthenticationType
   ) { fatalError() }
 
@@ -61,6 +70,22 @@ extension Keychain {
 
   @available(*, unavailable, message: "no password is synchronized here: leave the argument out")
   public func get(_ key: String, ignoringAttributeSynchronizable: Bool) throws -> String? {
+    fatalError()
+  }
+
+  @available(*, unavailable, message: "no password is synchronized here: leave the argument out")
+  public func set(_ value: String, key: String, ignoringAttributeSynchronizable: Bool) throws {}
+
+  @available(*, unavailable, message: "no password is synchronized here: leave the argument out")
+  public func remove(_ key: String, ignoringAttributeSynchronizable: Bool) throws {}
+
+  @available(*, unavailable, message: "no one is asked for one item: leave the argument out")
+  public func contains(_ key: String, withoutAuthenticationUI: Bool) throws -> Bool {
+    fatalError()
+  }
+
+  @available(*, unavailable, message: "items have no attributes here: set a Codable value instead")
+  public func get<Value>(_ key: String, handler: ([String: Any]?) -> Value) throws -> Value {
     fatalError()
   }
 

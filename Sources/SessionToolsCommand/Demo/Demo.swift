@@ -97,7 +97,7 @@ enum Demo {
       guard let session, var user = session.currentUser else { return completion(nil) }
       user.token = "second token"
       do {
-        try session.didUpdate(user)
+        try session.update(user)
         completion(nil)
       } catch {
         completion(.unableToRefresh(error: error))

@@ -37,9 +37,4 @@ extension SecretBytes {
         == UInt8(ascii: "\n")
     }
   }
-
-  /// The text; `nil` if the bytes are not UTF-8.
-  ///
-  /// It is a copy that is not wiped.
-  var text: String? { String(validating: copyBytes(), as: UTF8.self) }
 }

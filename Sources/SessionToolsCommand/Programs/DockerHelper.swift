@@ -30,7 +30,7 @@ struct DockerHelper {
   func get(_ server: String) throws -> String {
     for (itemName, name) in try credentials(for: server) {
       guard let value = try items.value(for: itemName) else { continue }
-      guard let secret = value.text else {
+      guard let secret = value.copyText() else {
         throw Failure(
           .failure, "\(open.location): \(itemName) is not text, and Docker takes only text")
       }
@@ -84,7 +84,7 @@ struct DockerHelper {
   ///
   /// - Throws: A failure in Docker's words if it names none.
   static func server(_ input: SecretBytes) throws -> String {
-    let text = input.text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+    let text = input.copyText()?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
     guard !text.isEmpty else { throw noServer }
     return text
   }

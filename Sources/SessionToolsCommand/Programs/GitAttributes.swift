@@ -33,7 +33,7 @@ struct GitAttributes {
     // An empty value takes back those before it.
     if value.isEmpty {
       capabilities = []
-    } else if let capability = value.text {
+    } else if let capability = value.copyText() {
       capabilities.insert(capability)
     }
   }
@@ -46,7 +46,7 @@ struct GitAttributes {
   /// - Throws: A usage failure if it is not UTF-8.
   func text(_ name: String) throws -> String? {
     guard let value = values[name] else { return nil }
-    guard let text = value.text else {
+    guard let text = value.copyText() else {
       throw Failure(.usage, "git: the \(name) of the credential is not UTF-8")
     }
     return text

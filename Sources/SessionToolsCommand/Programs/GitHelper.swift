@@ -73,7 +73,7 @@ struct GitHelper {
     if value == credential.stored { return true }
     let old = GitAttributes(stored: value)
     // Git drops a password whose time is over; one that is accepted without a date was prolonged.
-    let expiry = old["password_expiry_utc"]?.text.flatMap(Double.init)
+    let expiry = old["password_expiry_utc"]?.copyText().flatMap(Double.init)
     if let expiry, expiry <= Date.now.timeIntervalSince1970 { return false }
     return !credential.hasMoreThanPassword && old["credential"] == nil
       && old["password"] == credential["password"]

@@ -20,7 +20,7 @@ struct AccountBook: Sendable {
 
   func current() throws(StoreError) -> AccountIdentifier? {
     guard let value = try store.value(for: try currentKey) else { return nil }
-    guard let text = String(validating: value.copyBytes(), as: UTF8.self),
+    guard let text = value.copyText(),
       let account = try? AccountIdentifier(text)
     else {
       throw StoreError(

@@ -103,7 +103,7 @@ extension UserAccounts {
       state.forgetRefresh(ofFirst: unsavedCount, in: state)
     }
     for (signIn, (session, replaced)) in zip(part, zip(sessions, replaced)) {
-      session.announceLogIn(signIn.user, replacing: replaced)
+      session.announceSignIn(signIn.user, replacing: replaced)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 public import SecretStores
 /// Why a session has no valid item; the code says which action it calls for.
 ///
@@ -17,9 +18,15 @@ public struct SessionError: SessionToolsError {
   /// For programs to examine; not part of the description, because it may quote a secret.
   public let underlying: (any Error)?
 
-  /// Whether the same call may succeed later by itself.
+  /// Whether the same call may succeed later, without anyone doing anything.
+  ///
+  /// If a refresh failed, its handler's error decides, where that says it.
   public var isTransient: Bool {
-    [.temporarilyFailed, .timedOut, .tooManyWaiters].contains(code)
+    switch code {
+    case .timedOut, .tooManyWaiters: true
+    case .temporarilyFailed: (underlying as? any SessionToolsError)?.isTransient ?? true
+    default: false
+    }
   }
 
   init(

@@ -34,7 +34,8 @@ import Synchronization
 /// ## Code that comes from iOS
 ///
 /// iOS-SessionTools' own members block, and have no twins, so that code that calls them in an
-/// `async` function still compiles. A subclass may override them: what blocks calls them.
+/// `async` function still compiles. A subclass may override them: the blocking members call them,
+/// and the `async` ones do not, which a subclass overrides as well.
 ///
 /// | iOS-SessionTools | here |
 /// |---|---|

@@ -10,7 +10,7 @@ public enum SignOutReason<Cause> {
   ///
   /// No event has this reason.
   case unknown
-  /// The user signed out, or was signed out, because of this if there is a cause.
+  /// The program signed the user out, because of this if there is a cause.
   case requested(Cause?)
   /// The server permanently rejected the session's refresh.
   case rejected(Cause)

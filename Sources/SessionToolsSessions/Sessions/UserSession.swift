@@ -74,14 +74,14 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   /// Whether a user is signed in; `false` also when the container cannot tell.
   ///
   /// Use ``Session/state`` where the difference matters.
-  public var isSignedIn: Bool { hasItem }
+  public var isSignedIn: Bool { isLoggedIn }
 
   /// Stores the user who signed in and announces `loggedIn`.
   ///
   /// Where users are `Identifiable` and another one was signed in, `loggedOut(nil)` is announced
   /// first; not while the gate is locked, because the previous user is not read then.
   ///
-  /// - Throws: As ``Session/updateItem(_:)``; nothing is then announced.
+  /// - Throws: As `save(_:)`; nothing is then announced.
   open func signIn(_ user: sending T) async throws {
     let previous = await storedUserIdentifier()
     let identifier = UserIdentifier(of: user)
@@ -89,24 +89,24 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     let unsavedCount = before.unsavedCount
     try await save(user)
     try await sharedState().forgetRefresh(ofFirst: unsavedCount, in: before)
-    announceLogIn(identifier, replacing: previous)
+    announceSignIn(identifier, replacing: previous)
   }
 
   /// Removes the user and announces `loggedOut`.
   ///
   /// - Parameter error: The error that caused it, if any.
-  /// - Throws: As ``Session/deleteItem()``; nothing is then announced.
+  /// - Throws: As `remove()`; nothing is then announced.
   open func signOut(_ error: (any Error)? = nil) async throws {
     let user = await storedUserIdentifier()
     try await sharedState().leaving(.requested(error)) { try await remove() }
-    announceLogOut(error, user)
+    announceSignOut(error, user)
   }
 
   /// Stores the changed user and announces `updated`.
   ///
   /// If no user was signed in, this is a sign-in: `loggedIn` is announced first.
   ///
-  /// - Throws: As ``Session/updateItem(_:)``; nothing is then announced.
+  /// - Throws: As `save(_:)`; nothing is then announced.
   open func update(_ user: sending T) async throws {
     let isSignIn = (try? await containsItem()) == false
     let identifier = UserIdentifier(of: user)
@@ -187,7 +187,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
     let unsavedCount = before.unsavedCount
     try updateItem(user)
     try sharedState().forgetRefresh(ofFirst: unsavedCount, in: before)
-    announceLogIn(identifier, replacing: previous)
+    announceSignIn(identifier, replacing: previous)
   }
 
   /// Removes the user and announces `loggedOut`: the blocking `signOut(_:)`.
@@ -197,7 +197,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   open func userDidLogOut(logoutError error: (any Error)?) throws {
     let user = storedUserIdentifier
     try sharedState().leaving(.requested(error)) { try deleteItem() }
-    announceLogOut(error, user)
+    announceSignOut(error, user)
   }
 
   /// Stores the changed user and announces `updated`: the blocking `update(_:)`.
@@ -212,12 +212,12 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
 
   // MARK: - Announcing
 
-  func announceLogIn(_ user: UserIdentifier?, replacing replaced: UserIdentifier?) {
-    if let user, let replaced, user != replaced { announceLogOut(nil, replaced) }
+  func announceSignIn(_ user: UserIdentifier?, replacing replaced: UserIdentifier?) {
+    if let user, let replaced, user != replaced { announceSignOut(nil, replaced) }
     announce(.loggedIn, user)
   }
 
-  private func announceLogOut(_ error: (any Error)?, _ user: UserIdentifier?) {
+  private func announceSignOut(_ error: (any Error)?, _ user: UserIdentifier?) {
     SessionEvent.report(
       .signedOut(
         session: reported, .requested(error.map { SessionEvent.reason($0) })))
@@ -259,7 +259,7 @@ open class UserSession<T: Codable>: Session<T>, UserSessionTrackable, Refreshabl
   }
 }
 
-// What blocks calls what a subclass of older code may override.
+// What blocks calls what a subclass of older code may override; the `async` twins do not.
 extension UserSession {
   /// Stores the user who signed in and announces `loggedIn`; blocks.
   ///

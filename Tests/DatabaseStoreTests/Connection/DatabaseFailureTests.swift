@@ -29,6 +29,27 @@ import Testing
     #expect(refused.storeError(.write, store: "db").code == code)
   }
 
+  @Test(arguments: [
+    ("08006", true), ("08P01", false), ("57P01", true), ("57P03", true), ("57P04", false),
+    ("53000", true), ("53200", true), ("53300", true), ("53100", false), ("25006", true),
+    ("40001", true), ("3D000", false), ("28P01", false), ("XX000", false),
+  ])
+  func `an error may pass by itself where the server may answer otherwise later`(
+    sqlState: String, isTransient: Bool
+  ) throws {
+    let failure = DatabaseFailure.server(try state(sqlState))
+    #expect(failure.storeError(.read, store: "db").isTransient == isTransient)
+  }
+
+  @Test func `a server that cannot be reached may answer later`() {
+    for failure in [
+      DatabaseFailure.notSent(.noConnection("refused")), .noAnswer(.brokenConnection),
+    ] {
+      #expect(failure.storeError(.read, store: "db").isTransient)
+    }
+    #expect(!DatabaseFailure.notSent(.forkedChild).storeError(.read, store: "db").isTransient)
+  }
+
   @Test func `a change without an answer has an unknown outcome, a read has none`() throws {
     let ended = try state("57P01")
     for silence in [

@@ -65,7 +65,7 @@ enum LibsecretFile {
     let everything = unsafe g_hash_table_new(g_str_hash, g_str_equal)
     defer { unsafe g_hash_table_unref(everything) }
     var error: UnsafeMutablePointer<GError>?
-    let flags: guint = 2 | 8  // SECRET_SEARCH_ALL, SECRET_SEARCH_LOAD_SECRETS
+    let flags = guint(SESSION_TOOLS_SEARCH_ALL | SESSION_TOOLS_SEARCH_LOAD_SECRETS)
     let list = unsafe secret_password_searchv_sync(nil, everything, flags, nil, &error)
     defer { unsafe g_list_free_full(list, g_object_unref) }
     if let error = unsafe error {
