@@ -33,11 +33,15 @@ import Testing
       (StoreError(.unavailable, store: "server", reason: "down", isTransient: true), true),
       (StoreError(.locked, store: "server", reason: "locked"), false), (OtherError(), true),
     ]
+    var policy = RefreshPolicy()
+    policy.maximumAttemptCount = 1
     for (cause, isTransient) in causes {
       let session = UserSession<User>(
         container: try StoreContainer<User>(MemoryStore(), service: "mail"),
         storageIdentifier: "user",
-        refresher: SessionRefresher(expiration: { _ in .distantPast }) { _ in throw cause })
+        refresher: SessionRefresher(policy: policy, expiration: { _ in .distantPast }) { _ in
+          throw cause
+        })
       try await session.signIn(User(id: "ada"))
       do {
         _ = try await session.validItem()
