@@ -201,7 +201,9 @@ final class KeychainStore: BlockingConditionalStore, LocatedStore {
     _ open: () throws(StoreError) -> SealedFileStore?
   ) throws(StoreError) -> SealedFileStore? {
     try opened.withLock { opened -> Swift.Result<SealedFileStore?, StoreError> in
-      if let store = opened.store { return .success(store) }
+      if let store = opened.store, !store.isRemoved { return .success(store) }
+      // Another process may have removed the keychain, and perhaps made another one.
+      opened = Opened()
       do throws(StoreError) {
         opened.store = try open()
         relayToEarlyListeners(&opened)

@@ -296,6 +296,22 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
+  @Test func `a keychain that was removed has no items, and can be made again`() async {
+    await #expect(processExitsWith: .success) {
+      try inTemporaryHome { home in
+        let keychain = Keychain(service: "one")
+        try keychain.set("old", key: "item")
+        try FileManager.default.removeItem(atPath: "\(home)/session-tools")
+        #expect(try keychain.get("item") == nil && keychain.keys().isEmpty)
+        try Keychain(service: "one").set("new", key: "item")
+        #expect(try keychain.get("item") == "new")
+        try FileManager.default.removeItem(atPath: "\(home)/session-tools")
+        try keychain.set("newer", key: "item")
+        #expect(try Keychain(service: "one").get("item") == "newer")
+      }
+    }
+  }
+
   @Test func `a passphrase opens it, and its absence is an error`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home in

@@ -106,6 +106,13 @@ public final class SealedFileStore: BlockingConditionalStore, MigratableStore {
     watcher.stop()
   }
 
+  /// Whether the store's directory was removed, wherever it was; this object can still read what it
+  /// had.
+  package var isRemoved: Bool {
+    // A removed directory has no links. If that cannot be found out, operations report why.
+    (try? environment.fileSystem.status(of: directory.descriptor))?.linkCount == 0
+  }
+
   /// Opening a store and making one are different things.
   @available(*, unavailable, message: "use SealedFileStore.open(at:key:) or create(at:key:)")
   public convenience init(path: String, key: some KeySource) {

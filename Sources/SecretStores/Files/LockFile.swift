@@ -189,7 +189,9 @@ package final class LockFile: Sendable {
     try opened.withLock { slot throws(StoreError) in
       if let lock = slot { return lock }
       guard let file = try directory.open(Self.name, .readWriteOrCreate) else {
-        throw StoreError(.unavailable, store: directory.path, reason: "the store was removed")
+        throw StoreError(
+          .unavailable, store: directory.path, reason: "the store was removed",
+          remedy: "Put it back from a backup, or make another one, and open it again")
       }
       let lock = try Opened(file)
       slot = lock
