@@ -56,6 +56,9 @@ extension SealedFileStore {
     }
   }
 
+  /// Waits until each compaction that changes led to so far has ended, for tests.
+  package func waitForCompaction() { compaction.wait() }
+
   /// Compacts even for a small gain, before the keys are wiped.
   ///
   /// This does nothing while another thread or process writes: locking does not wait for it.
@@ -324,4 +327,6 @@ package final class BackgroundCompaction: Sendable {
       body()
     }
   }
+
+  func wait() { queue.sync {} }
 }

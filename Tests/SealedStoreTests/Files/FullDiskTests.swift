@@ -160,7 +160,7 @@ import Testing
   @Test(arguments: [(FaultyFileSystem.Call.Kind.open, "journal.next"), (.rename, "journal")])
   func `a compaction that does not fit is reported, fails no change, and is retried`(
     kind: FaultyFileSystem.Call.Kind, name file: String
-  ) async throws {
+  ) throws {
     let notices = Notices()
     let writer = try scratch.open(StoreEnvironment(fileSystem: disk), onNotice: notices)
     func failureCount() -> Int {
@@ -168,25 +168,20 @@ import Testing
     }
     func putLarge(_ count: Int) throws(StoreError) {
       for number in 0..<count { try writer.put(large, for: name("item \(number % 2)")) }
+      writer.waitForCompaction()
     }
     disk.setRule { $0.kind == kind && $0.name == file ? .fail(ENOSPC) : nil }
-    while failureCount() == 0 {
-      try putLarge(1)
-      try await Task.sleep(for: .milliseconds(1))
-    }
-    // A compaction in progress has ended by then.
-    try await Task.sleep(for: .milliseconds(200))
-    let first = failureCount()
-    #expect(first < 4)
+    while failureCount() == 0 { try putLarge(1) }
+    #expect(failureCount() == 1)
     for _ in 0..<10 { try writer.put("short", as: "item") }
-    try await Task.sleep(for: .milliseconds(100))
-    #expect(failureCount() == first)
+    writer.waitForCompaction()
+    #expect(failureCount() == 1)
     // It is retried when another 256 KiB can be freed.
     try putLarge(3)
-    try await wait(until: "compaction is retried") { failureCount() > first }
+    #expect(failureCount() == 2)
     disk.setRule(nil)
     try putLarge(3)
-    try await wait(until: "it is done") { try scratch.bytes(of: "journal").count < 2_500_000 }
+    #expect(try scratch.bytes(of: "journal").count < 2_500_000)
     #expect(try scratch.open().verify().findings == [])
   }
 
