@@ -94,13 +94,13 @@ public final class OAuthClient: Sendable {
   /// - Throws: `invalidConfiguration`, `invalidMetadata`, `noMetadata`, `unsupported`,
   ///   `unavailable`, or the errors of sending the requests, of which `cancelled` is one.
   public func server() async throws(WebLoginError) -> AuthorizationServer {
-    if Task.isCancelled { throw .ofCancellation }
+    let mayAsk = !Task.isCancelled
     let (known, request) = metadata.withLock { metadata in
-      if metadata.server == nil, metadata.request == nil { metadata.request = discovery() }
+      if metadata.server == nil, metadata.request == nil, mayAsk { metadata.request = discovery() }
       return (metadata.server, metadata.request)
     }
     if let known { return known }
-    guard let request else { preconditionFailure("without addresses there is a request for them") }
+    guard let request else { throw .ofCancellation }
     let answer = FirstAnswer<Result<AuthorizationServer, WebLoginError>>()
     Task { answer.give(await request.value) }
     return try await answer.value(whenCancelled: .failure(.ofCancellation)).get()
