@@ -212,7 +212,7 @@ extension Keychain {
   }
 
   private func removals(of names: [ItemName]) -> [[StoreChange]] {
-    let count = min(store.traits.maximumChangeCount, 100_000)
+    let count = store.traits.maximumChangeCount
     return stride(from: 0, to: names.count, by: count).map {
       names[$0...].prefix(count).map { .remove($0) }
     }

@@ -18,6 +18,9 @@ final class KeychainStore: BlockingConditionalStore, LocatedStore {
     var store: SealedFileStore?
     /// Whether the store's changes are passed on to `early`.
     var isRelayed = false
+
+    /// The store, unless it was removed while it was open.
+    var usableStore: SealedFileStore? { store.flatMap { $0.isRemoved ? nil : $0 } }
   }
 
   init(_ config: KeychainContainerConfig) {
@@ -194,14 +197,16 @@ final class KeychainStore: BlockingConditionalStore, LocatedStore {
       isTransient: true)
   }
 
-  /// The store if it is open; `nil` also while another thread is opening it.
-  private var storeIfOpen: SealedFileStore? { opened.withLockIfAvailable { $0.store } ?? nil }
+  /// The store if it is open and there; `nil` also while another thread is opening it.
+  private var storeIfOpen: SealedFileStore? {
+    opened.withLockIfAvailable(\.usableStore) ?? nil
+  }
 
   private func openedOr(
     _ open: () throws(StoreError) -> SealedFileStore?
   ) throws(StoreError) -> SealedFileStore? {
     try opened.withLock { opened -> Swift.Result<SealedFileStore?, StoreError> in
-      if let store = opened.store, !store.isRemoved { return .success(store) }
+      if let store = opened.usableStore { return .success(store) }
       // Another process may have removed the keychain, and perhaps made another one.
       opened = Opened()
       do throws(StoreError) {

@@ -312,6 +312,21 @@ private struct User: Codable, Equatable, Sendable {
     }
   }
 
+  @Test func `a keychain that was removed is made again for exclusive access`() async {
+    await #expect(processExitsWith: .success) {
+      try await inTemporaryHome { home in
+        let keychain = Keychain(service: "one")
+        try await keychain.set("old", key: "item")
+        try FileManager.default.removeItem(atPath: "\(home)/session-tools")
+        let name = try ItemName("item", in: StoreNamespace(service: "one"))
+        try await keychain.store.withExclusiveAccess(to: name, timeout: .seconds(10)) {
+          try await keychain.set("new", key: "item")
+        }
+        #expect(try await Keychain(service: "one").get("item") == "new")
+      }
+    }
+  }
+
   @Test func `a passphrase opens it, and its absence is an error`() async {
     await #expect(processExitsWith: .success) {
       try inTemporaryHome { home in
