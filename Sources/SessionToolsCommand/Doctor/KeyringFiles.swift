@@ -121,9 +121,12 @@ struct KeyringFiles {
       "gnome-keyring-daemon --replace --unlock --daemonize --components=secrets, which reads a "
       + "password from standard input"
     guard let defaultName, !names.contains(defaultName) else { return "seahorse, or \(make)" }
-    // The collection that this makes is not the one that the file names.
+    // The collection that this makes is not the one that the file names, and the daemon goes into
+    // the background before it has its name on the bus.
     let service = "/org/freedesktop/secrets"
-    return "seahorse, or \(make); then gdbus call --session --dest org.freedesktop.secrets "
+    return
+      "seahorse, or \(make); then gdbus wait --session --timeout 30 org.freedesktop.secrets && "
+      + "gdbus call --session --dest org.freedesktop.secrets "
       + "--object-path \(service) --method org.freedesktop.Secret.Service.SetAlias default "
       + "\(service)/collection/login"
   }
