@@ -92,6 +92,12 @@ let package = Package(
       dependencies: [
         "CSessionToolsLinux", "CSessionToolsSecret", "SessionToolsDBus", "SecretStores",
       ]),
+    // A sealed store as the Secret Service. libsecret's own library for its arithmetic, which needs no
+    // flags.
+    .systemLibrary(name: "CSessionToolsGcrypt", providers: [.apt(["libgcrypt20-dev"])]),
+    .target(
+      name: "SecretServiceProvider",
+      dependencies: ["CSessionToolsGcrypt", "SecretStores", "SessionToolsDBus"]),
     .target(name: "StoreMigration", dependencies: ["SealedStore", "SecretStores"]),
     .target(name: "SessionAuthentication", dependencies: ["SessionToolsBase"]),
     .systemLibrary(
@@ -174,7 +180,7 @@ let package = Package(
       name: "SessionToolsCommand",
       dependencies: [
         "CSessionToolsGIO", "CSessionToolsLinux", "CSessionToolsSecret", "DatabaseStore",
-        "LinuxAuthentication", "SealedStore",
+        "LinuxAuthentication", "SealedStore", "SecretServiceProvider",
         "SecretServiceStore", "SecurityKeys", "SessionAuthentication", "SessionTools",
         "SessionToolsBase", "SessionToolsLazyLibraries", "StoreMigration", "WebLogin",
         argumentParser,

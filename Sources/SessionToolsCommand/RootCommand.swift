@@ -35,6 +35,7 @@ package struct RootCommand: ParsableCommand {
         name: "Other programs",
         subcommands: [
           GitCredentialCommand.self, DockerCredentialCommand.self, CredentialServerCommand.self,
+          SecretServiceCommand.self,
         ]),
       CommandGroup(
         name: "Looking after",

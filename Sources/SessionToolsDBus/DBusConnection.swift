@@ -179,6 +179,14 @@ extension DBusConnection {
   package func onClose(_ body: @escaping @Sendable () -> Void) -> ClosingObserver {
     ClosingObserver(self, body)
   }
+
+  /// Waits until the connection breaks or is closed.
+  package func ended() async {
+    let (events, receiver) = AsyncStream.makeStream(of: Void.self)
+    let observer = onClose { receiver.finish() }
+    if !isClosed { for await _ in events {} }
+    withExtendedLifetime(observer) {}
+  }
 }
 
 /// An observer of the end of a connection, until it is released.

@@ -100,7 +100,15 @@ extension Variant {
     array(values.map { entry(string($0), variant($1)) }, of: "{sv}")
   }
 
-  private static func entry(_ key: Variant, _ value: Variant) -> Variant {
+  /// Makes an array of bytes.
+  package static func bytes(_ bytes: [UInt8]) -> Variant {
+    let type = unsafe g_variant_type_new("y")
+    defer { unsafe g_variant_type_free(type) }
+    return unsafe make(g_variant_new_fixed_array(type, bytes, gsize(bytes.count), 1))
+  }
+
+  /// Makes an entry of a dictionary, which is an array of them.
+  package static func entry(_ key: Variant, _ value: Variant) -> Variant {
     unsafe make(g_variant_new_dict_entry(key.pointer, value.pointer))
   }
 }
@@ -139,6 +147,14 @@ extension Variant {
   /// The position of a descriptor among those received; `nil` for anything else.
   package var handle: Int? {
     type == "h" ? unsafe Int(g_variant_get_handle(pointer)) : nil
+  }
+
+  /// The bytes of an array of them; `nil` for anything else.
+  package var bytes: [UInt8]? {
+    guard type == "ay" else { return nil }
+    var count: gsize = 0
+    guard let start = unsafe g_variant_get_fixed_array(pointer, &count, 1) else { return [] }
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: Int(count)))
   }
 
   /// The members of a container; empty for anything else.

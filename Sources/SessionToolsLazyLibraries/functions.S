@@ -110,6 +110,7 @@ look_up:
 #define number_of_curl 3
 #define number_of_fido2 4
 #define number_of_pq 5
+#define number_of_gcrypt 6
 
 .macro define name, library
   .text

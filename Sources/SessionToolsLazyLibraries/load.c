@@ -21,13 +21,15 @@ static struct library libraries[] = {
   [session_tools_library_curl] = {"libcurl.so.4", "libcurl4"},
   [session_tools_library_fido2] = {"libfido2.so.1", "libfido2-1"},
   [session_tools_library_pq] = {"libpq.so.5", "libpq5"},
+  [session_tools_library_gcrypt] = {"libgcrypt.so.20", "libgcrypt20"},
 };
 
 /* As functions.S numbers them. */
 _Static_assert(
   session_tools_library_gio == 0 && session_tools_library_secret == 1 &&
     session_tools_library_pam == 2 && session_tools_library_curl == 3 &&
-    session_tools_library_fido2 == 4 && session_tools_library_pq == 5,
+    session_tools_library_fido2 == 4 && session_tools_library_pq == 5 &&
+    session_tools_library_gcrypt == 6,
   "the numbers of the libraries");
 
 /* As functions.S lays it out. */

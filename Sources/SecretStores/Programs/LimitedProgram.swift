@@ -33,6 +33,8 @@ package struct LimitedProgram: Sendable {
   package var input: [UInt8] = []
   /// Variables added to those of this process.
   package var environment: [String: String] = [:]
+  /// Returns whether the program is to end, as when it takes too long.
+  package var isCancelled: @Sendable () -> Bool = { false }
   /// Where the program runs.
   package var place = StartedProgram.Place.ownGroup
   /// The most bytes the program may write.
@@ -86,7 +88,7 @@ package struct LimitedProgram: Sendable {
     var reading = Reading(
       output: output.ours, errors: errors.ours, report: report?.ours,
       largest: maximumOutputByteCount)
-    let stop = reading.read(until: deadline, of: program)
+    let stop = reading.read(until: deadline, of: program, unless: isCancelled)
     let text = String(decoding: reading.report, as: UTF8.self)
     if let stop {
       program.end()
@@ -126,10 +128,11 @@ package struct LimitedProgram: Sendable {
 
     /// Reads to the program's end; returns why it must be killed before, if so.
     mutating func read(
-      until deadline: ContinuousClock.Instant, of program: StartedProgram
+      until deadline: ContinuousClock.Instant, of program: StartedProgram,
+      unless isCancelled: () -> Bool
     ) -> Ending? {
       while isOutputOpen || areErrorsOpen || isReportOpen || !program.hasEnded {
-        guard ContinuousClock.now < deadline else { return .tookTooLong }
+        guard ContinuousClock.now < deadline, !isCancelled() else { return .tookTooLong }
         // Programs that it started may hold the descriptors open after it ends.
         let wasRunning = !program.hasEnded
         let hasRead = step(until: deadline)

@@ -61,18 +61,10 @@ struct AgentStart {
     do throws(SystemCallError) {
       // It reports an error as this process would, until it listens.
       program = try StartedProgram(
-        Self.ownPath, ["agent"], inheriting: Self.variables,
+        Files.ownProgram, ["agent"], inheriting: Self.variables,
         streams: StartedProgram.Streams(errors: STDERR_FILENO), place: .ownSession)
     } catch {
-      throw StoreError(error, path: Self.ownPath)
+      throw StoreError(error, path: Files.ownProgram)
     }
-  }
-
-  /// The path of this program, which has a name that `ps` shows.
-  private static var ownPath: String {
-    let link = "/proc/self/exe"
-    // The kernel finds the program by the link, even if its file was replaced since.
-    let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
-    return path.flatMap { Files.exists($0) ? $0 : nil } ?? link
   }
 }

@@ -29,6 +29,14 @@ enum Files {
       .first(where: FileManager.default.isExecutableFile)
   }
 
+  /// The path of this program, which has a name that `ps` shows.
+  static var ownProgram: String {
+    let link = "/proc/self/exe"
+    // The kernel finds the program by the link, even if its file was replaced since.
+    let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
+    return path.flatMap { exists($0) ? $0 : nil } ?? link
+  }
+
   /// Returns the names in a directory; an empty array if it cannot be read.
   static func names(in path: String) -> [String] {
     let fileSystem = LinuxFileSystem()

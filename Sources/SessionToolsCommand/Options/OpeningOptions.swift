@@ -12,7 +12,10 @@ struct OpeningOptions<Store: StoreChoice>: ParsableArguments {
   var interaction: InteractionOptions { access.interaction }
   var timeout: Duration { access.timeout }
 
-  private func opener() throws -> StoreOpener { access.opener(of: try store.location()) }
+  /// Returns what opens the store.
+  ///
+  /// - Throws: As `StoreChoice.location()`.
+  func opener() throws -> StoreOpener { access.opener(of: try store.location()) }
 
   /// Opens a store of any kind for its items.
   ///
@@ -68,7 +71,7 @@ struct StoreOpener {
   let database: DatabaseConnection
   /// What the names of the store's options begin with.
   var optionStart = "--"
-  let interaction: InteractionOptions
+  var interaction: InteractionOptions
   let timeout: Duration
 
   /// Opens a store of any kind for its items.

@@ -10,6 +10,7 @@ enum SharedLibrary {
   case pam
   case fido2
   case pq
+  case gcrypt
 
   private var library: session_tools_library {
     switch self {
@@ -18,6 +19,7 @@ enum SharedLibrary {
     case .pam: session_tools_library_pam
     case .fido2: session_tools_library_fido2
     case .pq: session_tools_library_pq
+    case .gcrypt: session_tools_library_gcrypt
     }
   }
 

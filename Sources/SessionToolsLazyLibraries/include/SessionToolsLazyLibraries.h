@@ -7,6 +7,7 @@ enum session_tools_library {
   session_tools_library_curl,
   session_tools_library_fido2,
   session_tools_library_pq,
+  session_tools_library_gcrypt,
 };
 
 /* Loads a library, and returns a null pointer, or the reason why it cannot be loaded, which is

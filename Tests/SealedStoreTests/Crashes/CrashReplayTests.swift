@@ -37,10 +37,12 @@ import Testing
         #expect(outcome.problems == [], "\(scenario), watched: \(isWatched)")
         counts[scenario.description, default: 0] += outcome.stateCount
         secondCount += outcome.secondCount
+        // Minutes each at the large size, whose figures are printed in any case.
+        if TestSize.current == .large {
+          print("\(scenario), watched: \(isWatched): \(outcome.stateCount) states")
+        }
       }
     }
-    // At the large size the figures are printed in any case.
-    if TestSize.current == .large { print(counts.sorted { $0.key < $1.key }) }
     let total = counts.values.reduce(0, +)
     #expect(total >= TestSize.choose(small: 10_000, medium: 20_000, large: 2_000_000), "\(counts)")
     #expect(secondCount >= TestSize.choose(small: 2000, medium: 5000, large: 50_000))

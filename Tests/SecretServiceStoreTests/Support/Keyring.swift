@@ -8,6 +8,7 @@ enum Keyring: String, CaseIterable, CustomTestStringConvertible {
   case gnomeKeyring = "gnome-keyring"
   case keePassXC = "KeePassXC"
   case kWallet = "KWallet"
+  case sealed = "session-tools"
 
   var testDescription: String { rawValue }
 
@@ -17,6 +18,7 @@ enum Keyring: String, CaseIterable, CustomTestStringConvertible {
     case .gnomeKeyring: try await GnomeKeyring(on: bus)
     case .keePassXC: try await KeePassXC(on: bus, saves: saves)
     case .kWallet: try await KWallet(on: bus)
+    case .sealed: try await SealedKeyring(on: bus)
     }
   }
 }
@@ -31,6 +33,7 @@ protocol RunningKeyring: AnyObject, Sendable {
 extension GnomeKeyring: RunningKeyring {}
 extension KeePassXC: RunningKeyring {}
 extension KWallet: RunningKeyring {}
+extension SealedKeyring: RunningKeyring {}
 
 /// A bus with a provider on it, both of which end with the test.
 struct KeyringOnBus {

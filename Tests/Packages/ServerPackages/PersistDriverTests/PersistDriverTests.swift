@@ -9,6 +9,38 @@ private struct Cart: Codable, Equatable {
   var items: [String]
 }
 
+/// The number of keys that two processes create.
+private let sharedKeyCount = 1000
+
+/// Creates the keys, at the same time as the other process, and prints those that were not there.
+private func createAll(
+  _ name: String, beside other: String, in place: SharedPlace
+) async throws {
+  let store = try place.open()
+  try Data().write(to: place.directory.appending(path: name))
+  while access(place.directory.appending(path: other).path(), F_OK) != 0 {
+    try await Task.sleep(for: .milliseconds(1))
+  }
+  let keys = try await withThrowingTaskGroup(of: [Int].self) { group in
+    for _ in 0..<8 {
+      group.addTask {
+        let driver = SecretStorePersistDriver(store, namespace: "com.example.shop")
+        var created: [Int] = []
+        for key in 0..<sharedKeyCount {
+          do {
+            try await driver.create(key: "\(key)", value: key, expires: nil)
+            created.append(key)
+          } catch let error as PersistError where error == .duplicate {}
+        }
+        return created
+      }
+    }
+    return try await group.reduce(into: []) { $0 += $1 }
+  }
+  let line = try JSONEncoder().encode(keys) + Data("\n".utf8)
+  try FileHandle.standardOutput.write(contentsOf: line)
+}
+
 /// What Hummingbird says of a driver, and what a store adds to it.
 @Suite struct `a persist driver on a store` {
   private let clock = ManualClock()
@@ -96,6 +128,32 @@ private struct Cart: Codable, Equatable {
         #expect(winners == 1)
       }
     }
+  }
+
+  @Test(arguments: [Backend.file, .database])
+  func `lets one task of two processes create a key`(_ backend: Backend) async throws {
+    let place = try SharedPlace(isDatabase: backend == .database)
+    defer { place.remove() }
+    _ = try place.create()
+    async let first = Self.keysCreated(by: "first", beside: "second", in: place)
+    async let second = Self.keysCreated(by: "second", beside: "first", in: place)
+    let keys = try await (first, second)
+    #expect((keys.0 + keys.1).sorted() == Array(0..<sharedKeyCount))
+  }
+
+  /// Starts a process in which each of eight tasks creates all keys, and returns the keys that were
+  /// not there.
+  private static func keysCreated(
+    by name: String, beside other: String, in place: SharedPlace
+  ) async throws -> [Int] {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) { [name = name as String, other = other as String, place = place as SharedPlace] in
+      try await createAll(name, beside: other, in: place)
+    }
+    let output = String(decoding: result.standardOutputContent, as: UTF8.self)
+    let line = try #require(output.split(separator: "\n").last { $0.hasPrefix("[") })
+    return try JSONDecoder().decode([Int].self, from: Data(line.utf8))
   }
 
   @Test func `loses no time when others set the value meanwhile`() async throws {

@@ -1,0 +1,115 @@
+import Foundation
+import SealedStore
+import SecretServiceProvider
+import SessionToolsBase
+import Synchronization
+
+/// The sealed store that `secret-service` serves.
+final class KeyringService: Sendable {
+  /// How often a person may type a passphrase.
+  private static let maximumAttemptCount = 3
+
+  private let opener: StoreOpener
+  /// The agent's key, if the store was opened with it.
+  private let agentKey = Mutex<AgentKey?>(nil)
+
+  /// Serves a store, about which nothing is asked on the terminal.
+  init(_ opener: StoreOpener) {
+    var opener = opener
+    opener.interaction = .never
+    self.opener = opener
+  }
+
+  var access: KeyringAccess {
+    KeyringAccess(
+      unlockCommand: "session-tools unlock \(storeArgument.shellQuoted)",
+      open: { [self] () throws(StoreError) in try open() },
+      isStillUnlocked: { [self] in isStillUnlocked }, forgetKey: { [self] in forgetKey() },
+      question: { [self] in question(forProcess: $0) })
+  }
+
+  /// The store, as any program's working directory leads to it.
+  private var storeArgument: String {
+    guard case .sealed(let path) = opener.location else { return opener.location.argument }
+    return URL(filePath: path).path
+  }
+
+  private func open() throws(StoreError) -> any MigratableStore {
+    do {
+      let (open, key) = try opener.open(try opener.place())
+      agentKey.withLock { $0 = key as? AgentKey }
+      return open.store
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw StoreError(.unavailable, store: "\(opener.location)", reason: "\(error)")
+    }
+  }
+
+  /// Whether a key that a person has unlocked is still kept: an open store stays open without it.
+  private var isStillUnlocked: Bool {
+    guard let key = agentKey.withLock({ $0 }) else { return true }
+    // Where the agent does not answer, the store is opened again, which reports that.
+    return ((try? key.keptKey()) ?? nil) != nil
+  }
+
+  private func forgetKey() {
+    guard case .sealed(let path) = opener.location else { return }
+    do throws(StoreError) {
+      _ = try KeyAgent().ask(.forget(SealedFileStore.storeIdentifier(at: path)))
+    } catch {
+      StandardError.complain("\(error)")
+    }
+  }
+
+  /// Returns a question for the store's passphrase.
+  private func question(forProcess process: Int32) -> KeyringAccess.Question? {
+    guard case .sealed(let path) = opener.location,
+      let slots = try? SealedFileStore.keySlots(at: path), slots.contains(where: \.isPassphrase),
+      let pinentry = Pinentry(ofProcess: process)
+    else { return nil }
+    let isCancelled = Atomic(false)
+    return KeyringAccess.Question(
+      open: { [self] () throws(StoreError) in
+        do {
+          try unlock(path, by: pinentry) { isCancelled.load(ordering: .relaxed) }
+        } catch let error as StoreError {
+          throw error
+        } catch {
+          throw StoreError(.promptDismissed, store: path, reason: "\(error)")
+        }
+        return try open()
+      }, cancel: { isCancelled.store(true, ordering: .relaxed) })
+  }
+
+  /// Has the agent keep the key, as `unlock` does.
+  private func unlock(
+    _ path: String, by pinentry: Pinentry, isCancelled: @escaping @Sendable () -> Bool
+  ) throws {
+    var refusal: String?
+    for _ in 0..<Self.maximumAttemptCount {
+      let answer = try pinentry.ask(
+        "A program asks for a secret in \(path).", error: refusal, isCancelled: isCancelled)
+      guard let answer else { break }
+      switch Self.key(of: path, answer) {
+      case .success(let found):
+        return try AgentStart.keep(found.key, of: found.store, for: .standard)
+      case .failure(let error):
+        guard [.wrongKey, .invalidKey].contains(error.code) else { throw error }
+        refusal = "The passphrase does not open the store. Try again."
+      }
+    }
+    throw StoreError(.promptDismissed, store: path, reason: "the question was dismissed")
+  }
+
+  private static func key(
+    of path: String, _ passphrase: SecretBytes
+  ) -> Result<(store: StoreIdentifier, key: WrappingKey), StoreError> {
+    do throws(StoreError) {
+      return .success(
+        try SealedFileStore.openingKey(at: path, from: try Passphrase(utf8: passphrase)))
+    } catch {
+      return .failure(error)
+    }
+  }
+}
