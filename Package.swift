@@ -92,11 +92,10 @@ let package = Package(
       dependencies: [
         "CSessionToolsLinux", "CSessionToolsSecret", "SessionToolsDBus", "SecretStores",
       ]),
-    // A sealed store as the Secret Service. libsecret's own library for its arithmetic, which needs no
-    // flags.
+    // libsecret's own library for the same arithmetic, which needs no flags.
     .systemLibrary(name: "CSessionToolsGcrypt", providers: [.apt(["libgcrypt20-dev"])]),
     .target(
-      name: "SecretServiceProvider",
+      name: "SessionToolsSecretService",
       dependencies: ["CSessionToolsGcrypt", "SecretStores", "SessionToolsDBus"]),
     .target(name: "StoreMigration", dependencies: ["SealedStore", "SecretStores"]),
     .target(name: "SessionAuthentication", dependencies: ["SessionToolsBase"]),
@@ -180,9 +179,9 @@ let package = Package(
       name: "SessionToolsCommand",
       dependencies: [
         "CSessionToolsGIO", "CSessionToolsLinux", "CSessionToolsSecret", "DatabaseStore",
-        "LinuxAuthentication", "SealedStore", "SecretServiceProvider",
-        "SecretServiceStore", "SecurityKeys", "SessionAuthentication", "SessionTools",
-        "SessionToolsBase", "SessionToolsLazyLibraries", "StoreMigration", "WebLogin",
+        "LinuxAuthentication", "SealedStore", "SecretServiceStore", "SecurityKeys",
+        "SessionAuthentication", "SessionTools", "SessionToolsBase", "SessionToolsLazyLibraries",
+        "SessionToolsSecretService", "StoreMigration", "WebLogin",
         argumentParser,
       ]),
     .executableTarget(

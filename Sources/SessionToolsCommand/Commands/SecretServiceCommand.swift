@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import SecretServiceProvider
+import SessionToolsSecretService
 import SessionToolsBase
 import SessionToolsDBus
 

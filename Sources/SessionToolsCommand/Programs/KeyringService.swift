@@ -1,6 +1,6 @@
 import Foundation
 import SealedStore
-import SecretServiceProvider
+import SessionToolsSecretService
 import SessionToolsBase
 import Synchronization
 

@@ -53,7 +53,7 @@ struct Pinentry {
     return Self.answer(in: output)
   }
 
-  /// Returns the data in pinentry's answers; `nil` if there is none.
+  /// Returns the data in pinentry's answers; `nil` if there are no data.
   private static func answer(in output: SecretBytes) -> SecretBytes? {
     output.withBytes { bytes in
       unsafe bytes.withUnsafeBytes { bytes in

@@ -30,7 +30,7 @@ import SecretStores
   /// Agrees on a key with a client.
   ///
   /// - Parameter other: The client's public key.
-  /// - Returns: The key, and the public key for the client; `nil` if the client's is none: one of
+  /// - Returns: The key, and the public key for the client; `nil` if the client's is not usable: of
   ///   another length, or outside of 2…p-2, which would make the secret known to all.
   static func agree(with other: [UInt8]) -> (key: TransferKey, publicKey: [UInt8])? {
     _ = start

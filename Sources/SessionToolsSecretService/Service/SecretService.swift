@@ -48,8 +48,8 @@ package final class SecretService: @unchecked Sendable {
 
   /// Answers calls from now on, as the owner of the name on the bus.
   ///
-  /// - Throws: `remote` with `AddressInUse` if another program has the name; `timedOut`, `cancelled`
-  ///   or `disconnected`.
+  /// - Throws: `remote` with `AddressInUse` if another program has the name; `timedOut`,
+  ///   `cancelled` or `disconnected`.
   package func start() async throws(DBusError) {
     leaving = await connection.subscribe(
       to: DBusConnection.busName, from: DBusConnection.busName
@@ -89,6 +89,7 @@ package final class SecretService: @unchecked Sendable {
   /// Returns the store's collections, and opens the store if that needs no person.
   ///
   /// - Parameter unlocks: Whether a store is opened that a client has locked.
+  /// - Returns: The collections.
   /// - Throws: `IsLocked`, or the store's error.
   func opened(unlocks: Bool = false) throws(DBusError) -> Keyring {
     if let keyring {
@@ -281,7 +282,7 @@ package final class SecretService: @unchecked Sendable {
     } catch {
       guard error.saysLocked else { throw error }
       // The names are sealed: an item of this path stands for what there may be. An empty answer
-      // would mean that there is none, and no client would ask to unlock the store.
+      // would mean that there are no items, and no client would ask to unlock the store.
       return (passing, [lockedSearches.add(attributes, by: client).path])
     }
   }
@@ -354,7 +355,7 @@ package final class SecretService: @unchecked Sendable {
     return prompt
   }
 
-  /// Asks a person, and tells the client later.
+  /// Asks a person, and sends the client the outcome later.
   ///
   /// - Throws: `NoSuchObject` for another client's; `IsLocked`, which says what to run, if no
   ///   person can be asked.

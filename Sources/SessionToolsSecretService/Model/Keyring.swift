@@ -6,14 +6,14 @@ import SecretStores
 /// All are items of one namespace, so that other programs can work with them: `login.json`
 /// describes the collection `login`, `login/4b1d` is the secret of one of its items as it is,
 /// `login/4b1d.json` describes that item, and `aliases.json` has the collections' other names. The
-/// descriptions are kept in memory; a secret is read when it is asked for. One that is too large for
-/// a value goes on in `login/4b1d.2`.
+/// descriptions are kept in memory; a secret is read when it is asked for. One that is too large
+/// for a value goes on in `login/4b1d.2`.
 ///
 /// Not for several threads at once.
 final class Keyring {
   static let namespace: StoreNamespace = "org.freedesktop.secrets"
 
-  /// A change, whoever made it.
+  /// A change by this process or another one.
   enum Change {
     case collectionCreated(String)
     case collectionDeleted(String)
@@ -41,7 +41,7 @@ final class Keyring {
   /// - Parameters:
   ///   - store: The store.
   ///   - permanent: The name of the collection that is always there.
-  ///   - report: Called after each later change, whoever made it.
+  ///   - report: Called after each later change, also by other processes.
   /// - Throws: As `SecretStore.names(in:)` and `SecretStore.value(for:)`.
   init(
     _ store: any MigratableStore, permanent: String, report: @escaping (Change) -> Void
@@ -72,7 +72,7 @@ final class Keyring {
     return found.sorted { ($1.modified, $0.id.path) < ($0.modified, $1.id.path) }.map(\.id)
   }
 
-  /// Reads a secret; `nil` if there is none any more.
+  /// Reads a secret; `nil` if it was removed meanwhile.
   ///
   /// - Throws: As `SecretStore.value(for:)`.
   func secret(of id: ItemID) throws(StoreError) -> SecretBytes? {
@@ -91,7 +91,12 @@ final class Keyring {
 
   /// Stores an item.
   ///
-  /// - Parameter replaces: Whether it takes the place of an item with the same attributes.
+  /// - Parameters:
+  ///   - value: The secret.
+  ///   - description: Its label and attributes; the times are set here.
+  ///   - collection: The collection.
+  ///   - replaces: Whether it takes the place of an item with the same attributes.
+  /// - Returns: The item's place.
   /// - Throws: As `SecretStore.apply(_:)`.
   func store(
     _ value: SecretBytes, _ description: ItemDescription, in collection: String, replaces: Bool
@@ -218,8 +223,8 @@ final class Keyring {
 
   /// Removes a collection with its items; the permanent one is then empty.
   ///
-  /// - Throws: As `SecretStore.apply(_:)`; some of the items are removed then, and the collection is
-  ///   still there with the others.
+  /// - Throws: As `SecretStore.apply(_:)`; some of the items are removed then, and the collection
+  ///   is still there with the others.
   func removeCollection(_ name: String) throws(StoreError) {
     // Half as many as a list may have: each item is two.
     let step = max(1, min(500, store.traits.maximumChangeCount / 2))

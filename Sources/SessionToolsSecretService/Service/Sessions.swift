@@ -21,7 +21,7 @@ struct Sessions {
   /// Opens a session.
   ///
   /// - Returns: What the client needs to know, and the path.
-  /// - Throws: `NotSupported` for another algorithm, `InvalidArgs` for a public key that is none,
+  /// - Throws: `NotSupported` for another algorithm, `InvalidArgs` for an unusable public key,
   ///   `LimitsExceeded`.
   mutating func open(
     by client: String, algorithm: String, input: Variant
@@ -34,7 +34,7 @@ struct Sessions {
     case "plain": break
     case "dh-ietf1024-sha256-aes128-cbc-pkcs7":
       guard let other = input.unwrapped.bytes, let agreed = TransferKey.agree(with: other) else {
-        throw .invalid("the public key is none of the group of \(algorithm)")
+        throw .invalid("the public key is not usable with \(algorithm)")
       }
       key = agreed.key
       output = .bytes(agreed.publicKey)

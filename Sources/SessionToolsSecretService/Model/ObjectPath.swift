@@ -12,7 +12,7 @@ enum ObjectPath: Hashable {
 
   static let root = "/org/freedesktop/secrets"
 
-  /// The object where a path must stand, and there is none.
+  /// The path that stands for no object.
   static let none = "/"
 
   /// Reads a path; `nil` if it leads to no object that there could be.

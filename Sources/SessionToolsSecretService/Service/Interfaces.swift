@@ -104,11 +104,12 @@ enum Interface: String, CaseIterable {
       + (methods + signals + properties).joined() + "</interface>"
   }
 
-  /// The answer to `Introspect`.
+  /// Describes an object in the language of `Introspect`.
   ///
   /// - Parameters:
   ///   - interface: The interface of the object, if it has one.
   ///   - children: The next steps of the paths below it.
+  /// - Returns: The answer to `Introspect`.
   static func introspection(of interface: Interface?, children: [String]) -> String {
     let common = """
       <interface name="\(properties)"><method name="Get"><arg type="s" direction="in"/>\
