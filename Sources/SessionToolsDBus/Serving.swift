@@ -37,16 +37,14 @@ extension DBusConnection {
   ///
   /// - Parameters:
   ///   - queue: A serial queue, on which the closure runs.
-  ///   - answer: Returns the answer's arguments, or throws the error that is the answer; what is
-  ///     not `remote` is sent as `org.freedesktop.DBus.Error.Failed`.
+  ///   - receive: Gets each call, and what sends its answer: now or later, once.
   /// - Returns: The service, which ends when it is released.
   package func serve(
-    on queue: DispatchQueue,
-    _ answer: @escaping @Sendable (DBusCall) throws(DBusError) -> [Variant]
+    on queue: DispatchQueue, _ receive: @escaping @Sendable (DBusCall, DBusReply) -> Void
   ) -> DBusServing {
     let receive: @Sendable (ReceivedCall) -> Void = { [weak self] received in
       guard let self else { return }
-      queue.async { self.answer(received, answer) }
+      queue.async { receive(received.call, DBusReply(self, to: received)) }
     }
     let box = unsafe Unmanaged.passRetained(Box(receive))
     // On GLib's own thread, which must not block.
@@ -70,21 +68,7 @@ extension DBusConnection {
     return DBusServing(self, identifier)
   }
 
-  private func answer(
-    _ received: ReceivedCall, _ answer: (DBusCall) throws(DBusError) -> [Variant]
-  ) {
-    do throws(DBusError) {
-      let arguments = Variant.tuple(try answer(received.call))
-      guard received.expectsReply else { return }
-      unsafe send(received.reply(with: arguments))
-    } catch {
-      guard received.expectsReply else { return }
-      unsafe send(
-        received.refusal(error.name ?? "org.freedesktop.DBus.Error.Failed", error.message))
-    }
-  }
-
-  private func send(_ message: OpaquePointer?) {
+  fileprivate func send(_ message: OpaquePointer?) {
     guard let message = unsafe message else { return }
     // It fails when the connection was closed, which ends the service.
     unsafe g_dbus_connection_send_message(
@@ -101,6 +85,30 @@ extension DBusConnection {
     // It fails when the connection was closed, which ends the service.
     unsafe g_dbus_connection_emit_signal(
       pointer, destination, path, interface, name, arguments.pointer, nil)
+  }
+}
+
+/// What sends the answer to a call.
+package struct DBusReply: Sendable {
+  private let connection: DBusConnection
+  private let received: ReceivedCall
+
+  fileprivate init(_ connection: DBusConnection, to received: ReceivedCall) {
+    self.connection = connection
+    self.received = received
+  }
+
+  /// Sends the answer's arguments, or an error; one that is not `remote` is sent as
+  /// `org.freedesktop.DBus.Error.Failed`.
+  package func send(_ answer: Result<[Variant], DBusError>) {
+    guard received.expectsReply else { return }
+    switch answer {
+    case .success(let arguments):
+      unsafe connection.send(received.reply(with: .tuple(arguments)))
+    case .failure(let error):
+      unsafe connection.send(
+        received.refusal(error.name ?? "org.freedesktop.DBus.Error.Failed", error.message))
+    }
   }
 }
 

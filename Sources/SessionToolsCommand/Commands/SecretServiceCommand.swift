@@ -33,7 +33,7 @@ struct SecretServiceCommand: ParsableCommand {
   /// How long the bus may take to answer.
   private static let timeout = Duration.seconds(25)
 
-  @OptionGroup var opening: OpeningOptions<StoreArgument>
+  @OptionGroup var opening: OpeningOptions<OptionalStoreArgument>
 
   @Argument(
     parsing: .postTerminator,
@@ -41,7 +41,7 @@ struct SecretServiceCommand: ParsableCommand {
   var command: [String] = []
 
   func validate() throws {
-    if case .secretService = opening.store.named {
+    if case .secretService? = opening.store.named {
       throw ValidationError("Name a sealed store, which is to be the keyring.")
     }
   }
@@ -50,7 +50,11 @@ struct SecretServiceCommand: ParsableCommand {
     try SharedLibrary.gio.check()
     try SharedLibrary.gcrypt.check()
     guard let address = BusAddress.session else { throw runOnOwnBus() }
-    let access = KeyringService(try opening.opener()).access
+    let location = try opening.store.location()
+    let opener = try opening.opener()
+    // What is not there is not served.
+    _ = try opener.place().keySlots()
+    let access = KeyringService(opener).access
     let running = try waiting {
       let connection = try await DBusConnection.open(address: address, timeout: Self.timeout)
       let service = SecretService(on: connection, access)
@@ -62,7 +66,7 @@ struct SecretServiceCommand: ParsableCommand {
       return (connection, service)
     }
     if StandardError.isTerminal {
-      StandardError.say("\(opening.store.named) is the keyring of this session.")
+      StandardError.say("\(location) is the keyring of this session.")
     }
     defer { withExtendedLifetime(running) {} }
     guard command.isEmpty else { throw try runCommand() }
@@ -75,7 +79,7 @@ struct SecretServiceCommand: ParsableCommand {
     }
     return Failure(
       .unavailable,
-      "this session has a keyring already. End its program first; gnome-keyring's with "
+      "the keyring of this session is \(error.message) already. End it first; gnome-keyring with "
         + "systemctl --user mask --now gnome-keyring-daemon.socket gnome-keyring-daemon.service")
   }
 
@@ -85,8 +89,7 @@ struct SecretServiceCommand: ParsableCommand {
       return Failure(
         .unavailable,
         "there is no session bus. Install dbus-user-session and log in again, or give a command "
-          + "that gets a bus of its own, such as: session-tools secret-service "
-          + "\(opening.store.named.argument.shellQuoted) -- bash")
+          + "that gets a bus of its own, such as: session-tools secret-service -- bash")
     }
     let own = ["dbus-run-session", "--", Files.ownProgram] + CommandLine.arguments.dropFirst()
     let error = System.execute(own.map { Array($0.utf8) }, variables: [])

@@ -74,6 +74,8 @@ final class KeyringService: Sendable {
         do {
           try unlock(path, by: pinentry) { isCancelled.load(ordering: .relaxed) }
         } catch let error as StoreError {
+          // The client only gets to know that the question is over.
+          if error.code != .promptDismissed { StandardError.complain("\(error)") }
           throw error
         } catch {
           throw StoreError(.promptDismissed, store: path, reason: "\(error)")
@@ -88,10 +90,16 @@ final class KeyringService: Sendable {
   ) throws {
     var refusal: String?
     for _ in 0..<Self.maximumAttemptCount {
-      let answer = try pinentry.ask(
-        "A program asks for a secret in \(path).", error: refusal, isCancelled: isCancelled)
-      guard let answer else { break }
-      switch Self.key(of: path, answer) {
+      let answer = pinentry.ask(
+        "\(pinentry.client) asks for a secret in \(storeArgument).", error: refusal,
+        isCancelled: isCancelled)
+      if case .failed(let reason) = answer {
+        throw StoreError(
+          .unavailable, store: path, reason: "no passphrase could be asked for: \(reason)",
+          remedy: "Run \(access.unlockCommand)")
+      }
+      guard case .passphrase(let passphrase) = answer else { break }
+      switch Self.key(of: path, passphrase) {
       case .success(let found):
         return try AgentStart.keep(found.key, of: found.store, for: .standard)
       case .failure(let error):

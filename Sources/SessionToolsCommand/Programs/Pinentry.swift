@@ -8,23 +8,43 @@ struct Pinentry {
   /// How long a person may take.
   private static let patience = Duration.seconds(120)
 
-  /// The display or terminal of the other program, for pinentry's environment.
+  /// The other program, for the person.
+  let client: String
+  /// The variables of the other program that say where its user is.
   private let environment: [String: String]
-  /// The terminal, for one without a display.
   private let terminal: String?
+  /// The programs to ask with; the next one if one cannot ask there.
+  private let programs: [String]
 
   /// Finds where the user of a process is.
   ///
-  /// - Returns: `nil` if the process has neither a display nor a terminal, or pinentry is not
-  ///   installed.
+  /// - Returns: `nil` if the process has neither a display nor a terminal, or there is no pinentry
+  ///   for it.
   init?(ofProcess process: Int32) {
-    guard Files.program("pinentry") != nil else { return nil }
-    let theirs = Self.environment(of: process)
+    let name = FileManager.default.contents(atPath: "/proc/\(process)/comm")
+    client =
+      name.map { name in
+        let name = String(decoding: name, as: UTF8.self).split(separator: "\n").first ?? ""
+        return "\(name) (process \(process))"
+      } ?? "A program"
+    environment = Self.environment(of: process)
     terminal = Self.terminal(of: process)
-    guard terminal != nil || theirs["DISPLAY"] ?? theirs["WAYLAND_DISPLAY"] != nil else {
-      return nil
-    }
-    environment = theirs
+    let hasDisplay = environment["DISPLAY"] ?? environment["WAYLAND_DISPLAY"] != nil
+    // Debian's pinentry may be one that asks on a desktop only.
+    programs =
+      ((hasDisplay ? ["pinentry"] : [])
+      + (terminal == nil ? [] : ["pinentry-curses", "pinentry-tty"])
+      + (hasDisplay ? [] : ["pinentry"])).filter { Files.program($0) != nil }
+    guard hasDisplay || terminal != nil, !programs.isEmpty else { return nil }
+  }
+
+  /// The passphrase, or why there was no answer.
+  enum Answer {
+    case passphrase(SecretBytes)
+    /// The person has dismissed the question, or not answered it in time.
+    case dismissed
+    /// No program could ask, for the last one's reason.
+    case failed(String)
   }
 
   /// Asks; blocks the thread.
@@ -33,33 +53,61 @@ struct Pinentry {
   ///   - description: What the passphrase is for.
   ///   - error: Why the last answer was not accepted, if there was one.
   ///   - isCancelled: Returns whether the question is to end.
-  /// - Returns: The passphrase; `nil` if the person gave none.
-  /// - Throws: As `LimitedProgram.run()`.
+  /// - Returns: The answer.
   func ask(
     _ description: String, error: String?, isCancelled: @escaping @Sendable () -> Bool
-  ) throws(SystemCallError) -> SecretBytes? {
+  ) -> Answer {
     var lines = ["SETTITLE session-tools", "SETDESC \(Self.escaped(description))"]
     lines += ["SETPROMPT Passphrase:", "SETTIMEOUT \(Self.patience.components.seconds)"]
     if let terminal { lines.append("OPTION ttyname=\(terminal)") }
     if let type = environment["TERM"] { lines.append("OPTION ttytype=\(Self.escaped(type))") }
     if let error { lines.append("SETERROR \(Self.escaped(error))") }
     lines += ["GETPIN", "BYE", ""]
-    var program = LimitedProgram(
-      "pinentry", [], maximumOutputByteCount: 1 << 16, timeout: Self.patience + .seconds(10))
-    program.input = Array(lines.joined(separator: "\n").utf8)
-    program.environment = environment
-    program.isCancelled = isCancelled
-    guard case .ended(_, let output, _) = try program.run() else { return nil }
-    return Self.answer(in: output)
+    var answer = Answer.dismissed
+    for name in programs {
+      var program = LimitedProgram(
+        name, [], maximumOutputByteCount: 1 << 16, timeout: Self.patience + .seconds(10))
+      program.input = Array(lines.joined(separator: "\n").utf8)
+      program.environment = environment
+      // In the background of the service's own terminal, the kernel would stop it.
+      program.place = .ownSession
+      program.isCancelled = isCancelled
+      answer = Self.answer(of: program)
+      guard case .failed = answer else { return answer }
+    }
+    return answer
   }
 
-  /// Returns the data in pinentry's answers; `nil` if there are no data.
-  private static func answer(in output: SecretBytes) -> SecretBytes? {
+  private static func answer(of program: LimitedProgram) -> Answer {
+    do throws(SystemCallError) {
+      guard case .ended(_, let output, _) = try program.run() else { return .dismissed }
+      return answer(in: output, of: program.name)
+    } catch {
+      return .failed("\(program.name): \(CurrentProcess.message(for: error.errno))")
+    }
+  }
+
+  /// The codes of libgpg-error for a person who does not answer: timeout, cancelled, and cancelled
+  /// together with all that follows.
+  private static let dismissals: Set = [62, 99, 198]
+
+  private static func answer(in output: SecretBytes, of name: String) -> Answer {
     output.withBytes { bytes in
       unsafe bytes.withUnsafeBytes { bytes in
-        unsafe bytes.split(separator: UInt8(ascii: "\n"))
-          .last { unsafe $0.starts(with: "D ".utf8) }
-          .map { unsafe unescaped(UnsafeRawBufferPointer(rebasing: $0.dropFirst(2))) }
+        let lines = unsafe bytes.split(separator: UInt8(ascii: "\n"))
+        if let line = unsafe lines.last(where: { unsafe $0.starts(with: "D ".utf8) }) {
+          return unsafe .passphrase(
+            unescaped(UnsafeRawBufferPointer(rebasing: line.dropFirst(2))))
+        }
+        // Without data, nothing that is secret.
+        let texts = unsafe lines.map { unsafe String(decoding: $0, as: UTF8.self) }
+        guard let refusal = texts.last(where: { $0.hasPrefix("ERR ") }) else {
+          // An empty answer has no line of data.
+          return texts.count(where: { $0.hasPrefix("OK") }) > 1
+            ? .passphrase(SecretBytes([])) : .failed("\(name) ended without an answer")
+        }
+        let code = refusal.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return dismissals.contains(code & 0xffff) ? .dismissed : .failed("\(name): \(refusal)")
       }
     }
   }

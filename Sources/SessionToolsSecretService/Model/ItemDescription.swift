@@ -69,7 +69,7 @@ struct ItemDescription: Codable, Equatable {
   var attributes = Attributes()
   /// The type of the secret, as the client that stored it named it.
   var contentType = "text/plain"
-  /// Seconds since 1970.
+  /// Milliseconds since 1970.
   var created: UInt64 = 0
   var modified: UInt64 = 0
   /// How many values the secret is in, if one is too small for it.
@@ -79,7 +79,7 @@ struct ItemDescription: Codable, Equatable {
 /// What is known of a collection, as it is stored.
 struct CollectionDescription: Codable, Equatable {
   var label: ExactText
-  /// Seconds since 1970.
+  /// Milliseconds since 1970.
   var created: UInt64 = 0
   var modified: UInt64 = 0
 

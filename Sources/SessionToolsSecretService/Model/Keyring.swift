@@ -5,13 +5,19 @@ import SecretStores
 ///
 /// All are items of one namespace, so that other programs can work with them: `login.json`
 /// describes the collection `login`, `login/4b1d` is the secret of one of its items as it is,
-/// `login/4b1d.json` describes that item, and `aliases.json` has the collections' other names. The
+/// `login/4b1d.json` describes that item, and `aliases.json` has the collections' other names.
+/// There is an item where there is a secret. `changes.json` is another one after each change here,
+/// so that two services of one store take over each other's changes before they answer. The
 /// descriptions are kept in memory; a secret is read when it is asked for. One that is too large
 /// for a value goes on in `login/4b1d.2`.
 ///
 /// Not for several threads at once.
 final class Keyring {
   static let namespace: StoreNamespace = "org.freedesktop.secrets"
+  /// The most parts of a secret: more than the bus carries.
+  private static let maximumPartCount = 64
+  /// How long to wait for another service that makes a change.
+  private static let patience = Duration.seconds(10)
 
   /// A change by this process or another one.
   enum Change {
@@ -35,6 +41,8 @@ final class Keyring {
   /// The fingerprints of the secrets that were stored here, by which they are told from those that
   /// others have stored.
   private var ownSecrets: [ItemID: UInt128] = [:]
+  /// What the last change that was taken over has left in `changes.json`.
+  private var lastChange: ItemVersion?
 
   /// Reads all descriptions.
   ///
@@ -61,6 +69,41 @@ final class Keyring {
 
   func description(of id: ItemID) -> ItemDescription? { items[id.collection]?[id.name] }
 
+  /// Takes over what other services have changed.
+  ///
+  /// - Throws: As `SecretStore.value(for:)`.
+  func takeOverChanges() throws(StoreError) {
+    let change = try store.value(for: try Place.changes.name).map { ItemVersion($0) }
+    guard change != lastChange else { return }
+    try read()
+    lastChange = change
+  }
+
+  /// Makes a change that depends on what is stored, while no other service makes one.
+  ///
+  /// - Throws: As `SecretStore.withExclusiveAccess(to:timeout:_:)`.
+  private func changing<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    do {
+      return try store.withExclusiveAccess(to: Place.changes.name, timeout: Self.patience) {
+        try takeOverChanges()
+        return try body()
+      }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("a store and the closure throw nothing else")
+    }
+  }
+
+  /// Makes changes, and marks that there are some.
+  private func apply(_ changes: [StoreChange]) throws(StoreError) {
+    let mark = SecretBytes(utf8: "\"\(Self.newName())\"")
+    try store.apply(changes + [.put(mark, for: try Place.changes.name)])
+    lastChange = ItemVersion(mark)
+  }
+
   /// Returns the items with some attributes, the one that was changed last first.
   func search(_ attributes: Attributes, in collection: String? = nil) -> [ItemID] {
     var found: [(id: ItemID, modified: UInt64)] = []
@@ -80,7 +123,7 @@ final class Keyring {
       return try store.value(for: try Place.secret(id).name)
     }
     var parts: [SecretBytes] = []
-    for number in 1...max(1, count) {
+    for number in 1...min(max(1, count), Self.maximumPartCount) {
       guard let part = try store.value(for: try Place.part(number, of: id)) else { return nil }
       parts.append(part)
     }
@@ -101,6 +144,14 @@ final class Keyring {
   func store(
     _ value: SecretBytes, _ description: ItemDescription, in collection: String, replaces: Bool
   ) throws(StoreError) -> ItemID {
+    try changing { () throws(StoreError) in
+      try storeNow(value, description, in: collection, replaces: replaces)
+    }
+  }
+
+  private func storeNow(
+    _ value: SecretBytes, _ description: ItemDescription, in collection: String, replaces: Bool
+  ) throws(StoreError) -> ItemID {
     var description = description
     let found = replaces ? search(description.attributes, in: collection) : []
     let id =
@@ -116,10 +167,12 @@ final class Keyring {
   ///
   /// - Throws: As `SecretStore.apply(_:)`.
   func setSecret(_ value: SecretBytes, contentType: String, of id: ItemID) throws(StoreError) {
-    guard var description = description(of: id) else { return }
-    description.contentType = contentType
-    description.modified = Self.now
-    try put(value, description, for: id)
+    try changing { () throws(StoreError) in
+      guard var description = description(of: id) else { return }
+      description.contentType = contentType
+      description.modified = Self.now
+      try put(value, description, for: id)
+    }
   }
 
   /// Changes what is known of an item.
@@ -128,10 +181,12 @@ final class Keyring {
   func change(
     _ id: ItemID, _ change: (inout ItemDescription) -> Void
   ) throws(StoreError) {
-    guard var description = description(of: id) else { return }
-    change(&description)
-    description.modified = Self.now
-    try put(nil, description, for: id)
+    try changing { () throws(StoreError) in
+      guard var description = description(of: id) else { return }
+      change(&description)
+      description.modified = Self.now
+      try put(nil, description, for: id)
+    }
   }
 
   private func put(
@@ -149,7 +204,7 @@ final class Keyring {
     }
     changes.append(.put(Self.encoded(description), for: try Place.item(id).name))
     let isNew = self.description(of: id) != description
-    try store.apply(changes)
+    try apply(changes)
     ownSecrets[id] = value?.fingerprint ?? ownSecrets[id]
     set(description, of: id)
     // Of the same second as the last one.
@@ -158,7 +213,7 @@ final class Keyring {
 
   /// - Throws: As `SecretStore.apply(_:)`.
   func remove(_ id: ItemID) throws(StoreError) {
-    try store.apply(try removals(of: id))
+    try apply(try removals(of: id))
     set(nil, of: id)
   }
 
@@ -170,55 +225,63 @@ final class Keyring {
   {
     var removals: [StoreChange] = []
     var number = first + 1
-    while number <= description(of: id)?.parts ?? 1 {
+    while number <= min(description(of: id)?.parts ?? 1, Self.maximumPartCount) {
       removals.append(.remove(try Place.part(number, of: id)))
       number += 1
     }
     return removals
   }
 
-  /// Makes a collection, whose name in paths reminds of its label.
+  /// Makes a collection, whose name in paths has its label, or returns the one with an alias.
   ///
   /// - Throws: As `SecretStore.apply(_:)`.
   func makeCollection(label: String, alias: String?) throws(StoreError) -> String {
-    let base = label.asPathStep
-    var (name, count) = (base, 1)
-    while collections[name] != nil || items[name] != nil || Place.isReserved(name) {
-      count += 1
-      name = "\(base)_\(count)"
+    try changing { () throws(StoreError) in
+      if let alias, let name = aliases[alias], collections[name] != nil { return name }
+      var (name, count) = (label.isEmpty ? "_" : label.asPathStep, 1)
+      while collections[name] != nil || items[name] != nil || Place.isReserved(name) {
+        count += 1
+        name = "\(label) \(count)".asPathStep
+      }
+      let description = CollectionDescription(label: label, created: Self.now, modified: Self.now)
+      var changes = [
+        StoreChange.put(Self.encoded(description), for: try Place.collection(name).name)
+      ]
+      var aliases = aliases
+      if let alias {
+        aliases[alias] = name
+        changes.append(.put(Self.encoded(aliases), for: try Place.aliases.name))
+      }
+      try apply(changes)
+      self.aliases = aliases
+      set(description, ofCollection: name)
+      return name
     }
-    let description = CollectionDescription(label: label, created: Self.now, modified: Self.now)
-    var changes = [StoreChange.put(Self.encoded(description), for: try Place.collection(name).name)]
-    var aliases = aliases
-    if let alias {
-      aliases[alias] = name
-      changes.append(.put(Self.encoded(aliases), for: try Place.aliases.name))
-    }
-    try store.apply(changes)
-    self.aliases = aliases
-    set(description, ofCollection: name)
-    return name
   }
 
   /// - Throws: As `SecretStore.apply(_:)`.
   func setLabel(_ label: String, ofCollection name: String) throws(StoreError) {
-    guard var description = collections[name] else { return }
-    description.label = ExactText(label)
-    description.modified = Self.now
-    if description.created == 0 { description.created = description.modified }
-    try store.apply([.put(Self.encoded(description), for: try Place.collection(name).name)])
-    set(description, ofCollection: name)
+    try changing { () throws(StoreError) in
+      guard var description = collections[name] else { return }
+      description.label = ExactText(label)
+      description.modified = Self.now
+      if description.created == 0 { description.created = description.modified }
+      try apply([.put(Self.encoded(description), for: try Place.collection(name).name)])
+      set(description, ofCollection: name)
+    }
   }
 
   /// Gives a collection another name, or takes the name away.
   ///
   /// - Throws: As `SecretStore.apply(_:)`.
   func setAlias(_ alias: String, to collection: String?) throws(StoreError) {
-    var aliases = aliases
-    aliases[alias] = collection
-    guard aliases != self.aliases else { return }
-    try store.apply([.put(Self.encoded(aliases), for: try Place.aliases.name)])
-    self.aliases = aliases
+    try changing { () throws(StoreError) in
+      var aliases = aliases
+      aliases[alias] = collection
+      guard aliases != self.aliases else { return }
+      try apply([.put(Self.encoded(aliases), for: try Place.aliases.name)])
+      self.aliases = aliases
+    }
   }
 
   /// Removes a collection with its items; the permanent one is then empty.
@@ -226,24 +289,26 @@ final class Keyring {
   /// - Throws: As `SecretStore.apply(_:)`; some of the items are removed then, and the collection
   ///   is still there with the others.
   func removeCollection(_ name: String) throws(StoreError) {
-    // Half as many as a list may have: each item is two.
-    let step = max(1, min(500, store.traits.maximumChangeCount / 2))
-    var left = ids(in: name)[...]
-    while !left.isEmpty {
-      var changes: [StoreChange] = []
-      for id in left.prefix(step) { changes += try removals(of: id) }
-      try store.apply(changes)
-      for id in left.prefix(step) { set(nil, of: id) }
-      left = left.dropFirst(step)
+    try changing { () throws(StoreError) in
+      // Each item is two, and there is a mark.
+      let step = max(1, min(500, (store.traits.maximumChangeCount - 1) / 2))
+      var left = ids(in: name)[...]
+      while !left.isEmpty {
+        var changes: [StoreChange] = []
+        for id in left.prefix(step) { changes += try removals(of: id) }
+        try apply(changes)
+        for id in left.prefix(step) { set(nil, of: id) }
+        left = left.dropFirst(step)
+      }
+      var changes = [StoreChange.remove(try Place.collection(name).name)]
+      let others = aliases.filter { $0.value != name }
+      if others != aliases {
+        changes.append(.put(Self.encoded(others), for: try Place.aliases.name))
+      }
+      try apply(changes)
+      aliases = others
+      set(nil, ofCollection: name)
     }
-    var changes = [StoreChange.remove(try Place.collection(name).name)]
-    let others = aliases.filter { $0.value != name }
-    if others != aliases {
-      changes.append(.put(Self.encoded(others), for: try Place.aliases.name))
-    }
-    try store.apply(changes)
-    aliases = others
-    set(nil, ofCollection: name)
   }
 
   // MARK: What others change
@@ -260,20 +325,18 @@ final class Keyring {
     guard let place = Place(name) else { return }
     let value = try store.value(for: name)
     switch place {
+    case .changes: break
     case .aliases: aliases = value.flatMap { Self.decoded($0) } ?? [:]
     case .collection(let name):
       set(value.map { Self.decoded($0) ?? CollectionDescription(label: name) }, ofCollection: name)
-    case .item(let id):
-      if let value {
-        set(Self.decoded(value) ?? Self.unknown(id), of: id)
-      } else {
-        set(try store.contains(try Place.secret(id).name) ? Self.unknown(id) : nil, of: id)
+    case .item(let id), .secret(let id):
+      let secret = try store.value(for: try Place.secret(id).name)
+      let text = try store.value(for: try Place.item(id).name)
+      set(secret.map { _ in text.flatMap { Self.decoded($0) } ?? Self.unknown(id) }, of: id)
+      if case .secret = place, let secret, secret.fingerprint != ownSecrets[id] {
+        ownSecrets[id] = secret.fingerprint
+        report(.itemChanged(id))
       }
-    case .secret(let id):
-      // Perhaps made or removed without a description.
-      let isUnknown = description(of: id).map { $0 == Self.unknown(id) } ?? true
-      if isUnknown { set(value.map { _ in Self.unknown(id) }, of: id) }
-      if let value, value.fingerprint != ownSecrets[id] { report(.itemChanged(id)) }
     }
   }
 
@@ -296,8 +359,12 @@ final class Keyring {
       case .aliases: aliases = Self.decoded(value) ?? [:]
       case .collection(let name):
         collections[name] = Self.decoded(value) ?? CollectionDescription(label: name)
-      case .item(let id), .secret(let id):
-        items[id.collection, default: [:]][id.name] = Self.decoded(value) ?? Self.unknown(id)
+      case .item(let id):
+        if items[id.collection]?[id.name] != nil {
+          items[id.collection]?[id.name] = Self.decoded(value) ?? Self.unknown(id)
+        }
+      case .changes: lastChange = ItemVersion(value)
+      case .secret: break
       }
     }
     for name in Set(items.keys).union([permanent]) where collections[name] == nil {
@@ -362,7 +429,7 @@ final class Keyring {
     ItemDescription(label: ExactText(id.name))
   }
 
-  private static var now: UInt64 { UInt64(max(0, Date().timeIntervalSince1970)) }
+  private static var now: UInt64 { UInt64(max(0, Date().timeIntervalSince1970 * 1000)) }
 
   /// Returns a name that no item has, whichever process makes the other one.
   private static func newName() -> String {
@@ -413,6 +480,7 @@ extension SecretBytes {
 /// What is kept under a name of the namespace.
 private enum Place {
   case aliases
+  case changes
   case collection(String)
   case item(ItemID)
   case secret(ItemID)
@@ -420,7 +488,9 @@ private enum Place {
   private static let ending = ".json"
 
   /// Whether no collection can have a name.
-  static func isReserved(_ name: String) -> Bool { name == "aliases" }
+  static func isReserved(_ name: String) -> Bool {
+    ["aliases", "changes", SecretService.transientCollection].contains(name)
+  }
 
   /// `nil` for a name of another form, which no path can lead to.
   init?(_ name: ItemName) {
@@ -430,7 +500,10 @@ private enum Place {
     let steps = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard steps.allSatisfy(\.isPathStep) else { return nil }
     switch (steps.count, isDescription) {
-    case (1, true): self = Self.isReserved(steps[0]) ? .aliases : .collection(steps[0])
+    case (1, true) where steps[0] == "aliases": self = .aliases
+    case (1, true) where steps[0] == "changes": self = .changes
+    case (_, _) where Self.isReserved(steps[0]): return nil
+    case (1, true): self = .collection(steps[0])
     case (2, true): self = .item(ItemID(collection: steps[0], name: steps[1]))
     case (2, false): self = .secret(ItemID(collection: steps[0], name: steps[1]))
     default: return nil
@@ -448,6 +521,7 @@ private enum Place {
       let identifier =
         switch self {
         case .aliases: "aliases\(Self.ending)"
+        case .changes: "changes\(Self.ending)"
         case .collection(let name): "\(name)\(Self.ending)"
         case .item(let id): "\(id.collection)/\(id.name)\(Self.ending)"
         case .secret(let id): "\(id.collection)/\(id.name)"

@@ -5,10 +5,14 @@ enum ObjectPath: Hashable {
   /// A collection by another name, such as `default`.
   case alias(String)
   case item(ItemID)
+  /// An item of a collection by another name of that.
+  case itemOfAlias(String, name: String)
   case session(String)
   case prompt(String)
-  /// A step on the way to others, which has no methods.
-  case parent([String])
+  /// A step below the service, which has no methods.
+  case parent(String)
+  /// A step on the way to the service.
+  case ancestor(String)
 
   static let root = "/org/freedesktop/secrets"
 
@@ -17,7 +21,11 @@ enum ObjectPath: Hashable {
 
   /// Reads a path; `nil` if it leads to no object that there could be.
   init?(_ path: String) {
-    guard path.hasPrefix(Self.root) else { return nil }
+    guard path == Self.root || path.hasPrefix(Self.root + "/") else {
+      guard path == "/" || (Self.root + "/").hasPrefix(path + "/") else { return nil }
+      self = .ancestor(path)
+      return
+    }
     let steps = path.dropFirst(Self.root.count).split(
       separator: "/", omittingEmptySubsequences: false
     ).dropFirst().map(String.init)
@@ -26,24 +34,27 @@ enum ObjectPath: Hashable {
     case ("collection", 2): self = .collection(steps[1])
     case ("collection", 3): self = .item(ItemID(collection: steps[1], name: steps[2]))
     case ("aliases", 2): self = .alias(steps[1])
+    case ("aliases", 3): self = .itemOfAlias(steps[1], name: steps[2])
     case ("session", 2): self = .session(steps[1])
     case ("prompt", 2): self = .prompt(steps[1])
-    case ("collection", 1), ("aliases", 1), ("session", 1), ("prompt", 1): self = .parent(steps)
+    case ("collection", 1), ("aliases", 1), ("session", 1), ("prompt", 1): self = .parent(steps[0])
     default: return nil
     }
   }
 
   var text: String {
-    let steps: [String] =
-      switch self {
-      case .service: []
-      case .collection(let name): ["collection", name]
-      case .alias(let name): ["aliases", name]
-      case .item(let id): ["collection", id.collection, id.name]
-      case .session(let name): ["session", name]
-      case .prompt(let name): ["prompt", name]
-      case .parent(let steps): steps
-      }
+    let steps: [String]
+    switch self {
+    case .service: steps = []
+    case .collection(let name): steps = ["collection", name]
+    case .alias(let name): steps = ["aliases", name]
+    case .item(let id): steps = ["collection", id.collection, id.name]
+    case .itemOfAlias(let alias, let name): steps = ["aliases", alias, name]
+    case .session(let name): steps = ["session", name]
+    case .prompt(let name): steps = ["prompt", name]
+    case .parent(let step): steps = [step]
+    case .ancestor(let path): return path
+    }
     return ([Self.root] + steps).joined(separator: "/")
   }
 }
@@ -67,11 +78,15 @@ extension String {
       }
   }
 
-  /// Returns a step of a path that reminds of this text.
+  /// The step of a path for a text: all but letters and digits of ASCII as `_` and two digits.
+  ///
+  /// gnome-keyring does the same, and clients read the label from the path of a collection
+  /// (99designs/keyring).
   var asPathStep: String {
-    let step = lowercased().utf8.prefix(64).map { byte in
-      String(UnicodeScalar(byte)).isPathStep ? String(UnicodeScalar(byte)) : "_"
+    utf8.map { byte in
+      let character = String(UnicodeScalar(byte))
+      if byte != UInt8(ascii: "_"), character.isPathStep { return character }
+      return "_" + String(Int(byte) | 0x100, radix: 16).suffix(2)
     }.joined()
-    return step.isEmpty ? "_" : step
   }
 }

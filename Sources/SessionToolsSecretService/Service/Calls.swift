@@ -1,21 +1,58 @@
+import Dispatch
 import SecretStores
 import SessionToolsDBus
+import Synchronization
 
 extension SecretService {
+  /// How long a search waits for a person; libsecret waits 25 seconds for an answer.
+  private static let patience = DispatchTimeInterval.seconds(20)
+
+  /// Answers a call, now or later.
+  func answer(_ call: DBusCall, _ reply: DBusReply) {
+    do throws(DBusError) {
+      reply.send(.success(try answer(call)))
+    } catch {
+      guard error.saysLocked, call.method == "SearchItems" else {
+        return reply.send(.failure(error))
+      }
+      answerLater(call, reply, error)
+    }
+  }
+
+  /// Answers a search of a locked store when a person has unlocked it.
+  ///
+  /// The names are sealed, too: an answer without items would mean that no item is like that.
+  private func answerLater(_ call: DBusCall, _ reply: DBusReply, _ refusal: DBusError) {
+    let isAnswered = Atomic(false)
+    let done: @Sendable (Bool) -> Void = { [unowned self] isOpen in
+      guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
+      guard isOpen else { return reply.send(.failure(refusal)) }
+      do throws(DBusError) {
+        reply.send(.success(try answer(call)))
+      } catch {
+        reply.send(.failure(error))
+      }
+    }
+    do throws(DBusError) {
+      try ask(for: call.sender, done)
+      queue.asyncAfter(deadline: .now() + Self.patience) { done(false) }
+    } catch {
+      reply.send(.failure(error))
+    }
+  }
+
   /// Answers a call.
   ///
   /// - Throws: The error that is the answer.
-  func answer(_ call: DBusCall) throws(DBusError) -> [Variant] {
+  private func answer(_ call: DBusCall) throws(DBusError) -> [Variant] {
     guard let path = ObjectPath(call.path) else { throw .noSuchObject(call.path) }
-    let object = try named(path)
-    switch call.interface {
-    case Interface.properties?: return try answer(call, toPropertiesOf: object)
-    case Interface.introspectable?:
+    if call.interface == Interface.introspectable {
       guard call.method == "Introspect" else { throw .unknownMethod(call) }
-      return [
-        .string(Interface.introspection(of: object.interface, children: children(of: object)))
-      ]
-    default: break
+      return [.string(try introspection(of: path))]
+    }
+    let object = try named(path)
+    if call.interface == Interface.properties {
+      return try answer(call, toPropertiesOf: object)
     }
     guard let interface = object.interface,
       call.interface == nil || call.interface == interface.rawValue,
@@ -31,15 +68,29 @@ extension SecretService {
     case .item(let id): try answer(method.name, arguments, call.sender, item: id)
     case .session(let name): try closeSession(name, of: call.sender)
     case .prompt(let name): try answer(method.name, call.sender, prompt: name)
-    case .alias, .parent: throw .unknownMethod(call)
+    case .alias, .itemOfAlias, .parent, .ancestor: throw .unknownMethod(call)
     }
   }
 
-  /// Returns the object with its own name.
-  private func named(_ object: ObjectPath) throws(DBusError) -> ObjectPath {
-    guard case .alias(let alias) = object else { return object }
-    guard let name = collection(ofAlias: alias) else { throw .noSuchObject(object.text) }
-    return .collection(name)
+  /// Returns the object by the name of its collection.
+  ///
+  /// - Throws: `NoSuchObject` for an alias that there is not; as ``collection(ofAlias:)``.
+  func named(_ object: ObjectPath) throws(DBusError) -> ObjectPath {
+    switch object {
+    case .alias(let alias):
+      do throws(DBusError) {
+        guard let name = try collection(ofAlias: alias) else { throw .noSuchObject(object.text) }
+        return .collection(name)
+      } catch {
+        // Locked, as every collection is then, by which no client can do more than unlock it.
+        guard error.saysLocked, alias == "default" else { throw error }
+        return .collection(Self.defaultCollection)
+      }
+    case .itemOfAlias(let alias, let item):
+      guard let name = try collection(ofAlias: alias) else { throw .noSuchObject(object.text) }
+      return .item(ItemID(collection: name, name: item))
+    default: return object
+    }
   }
 
   // MARK: Methods
@@ -57,8 +108,7 @@ extension SecretService {
       let path = try makeCollection(arguments[0].entries, alias: alias.isEmpty ? nil : alias)
       return [.objectPath(path), .objectPath(ObjectPath.none)]
     case "SearchItems":
-      let found = try search(Attributes(arguments[0]), by: client)
-      return [.objectPaths(found.unlocked), .objectPaths(found.locked)]
+      return [.objectPaths(try search(Attributes(arguments[0]))), .objectPaths([])]
     case "Unlock":
       let answer = try unlock(arguments[0].objectPaths ?? [], for: client)
       return [.objectPaths(answer.unlocked), .objectPath(answer.prompt)]
@@ -71,22 +121,46 @@ extension SecretService {
         try secrets(arguments[0].objectPaths ?? [], arguments[1].objectPath ?? "", client)
       ]
     case "ReadAlias":
-      let name = collection(ofAlias: arguments[0].text ?? "")
-      return [.objectPath(name.map { ObjectPath.collection($0).text } ?? ObjectPath.none)]
+      return [.objectPath(try path(ofAlias: arguments[0].text ?? ""))]
     default:
       try setAlias(arguments[0].text ?? "", to: arguments[1].objectPath ?? "")
       return []
     }
   }
 
+  /// Returns the path of the collection that an alias means.
+  ///
+  /// While the aliases are not known, that of the default collection is a path with the alias.
+  private func path(ofAlias alias: String) throws(DBusError) -> String {
+    do throws(DBusError) {
+      return try collection(ofAlias: alias).map { ObjectPath.collection($0).text }
+        ?? ObjectPath.none
+    } catch {
+      guard error.saysLocked, alias == "default" else { throw error }
+      return ObjectPath.alias(alias).text
+    }
+  }
+
   private func makeCollection(
     _ properties: [String: Variant], alias: String?
   ) throws(DBusError) -> String {
-    if let alias, let name = collection(ofAlias: alias) { return ObjectPath.collection(name).text }
-    let label = properties[Interface.collection.property("Label")]?.text ?? ""
+    if let alias, let name = try collection(ofAlias: alias) {
+      return ObjectPath.collection(name).text
+    }
+    let label = try text(Interface.collection.property("Label"), in: properties)
     return try with(opened()) { keyring throws(StoreError) in
       ObjectPath.collection(try keyring.makeCollection(label: label, alias: alias)).text
     }
+  }
+
+  private func text(
+    _ property: String, in properties: [String: Variant]
+  ) throws(DBusError) -> String {
+    guard let value = properties[property] else { return "" }
+    guard let text = value.text, value.type == "s" else {
+      throw .invalid("\(property) is s, not \(value.type)")
+    }
+    return text
   }
 
   private func setAlias(_ alias: String, to path: String) throws(DBusError) {
@@ -127,8 +201,8 @@ extension SecretService {
   private func secret(
     of id: ItemID, _ session: String, _ client: String
   ) throws(DBusError) -> (value: Variant, byteCount: Int) {
-    let (keyring, found, description) = try item(id)
-    let value = try with(keyring) { keyring throws(StoreError) in try keyring.secret(of: found) }
+    let (keyring, description) = try item(id)
+    let value = try with(keyring) { keyring throws(StoreError) in try keyring.secret(of: id) }
     guard let value else { throw .noSuchObject(id.path) }
     let sealed = try sessions.seal(
       value, contentType: description.contentType, session: session, of: client)
@@ -140,28 +214,26 @@ extension SecretService {
   ) throws(DBusError) -> [Variant] {
     switch method {
     case "SearchItems":
-      let isLocked = try collection(name).isLocked
-      if isLocked { return [.objectPaths(try search(Attributes(arguments[0]), by: client).locked)] }
-      return [
-        .objectPaths(
-          try keyring(of: name).search(Attributes(arguments[0]), in: name).map(\.path))
-      ]
+      guard try !collection(name).isLocked else { throw try lockedStore() }
+      return [.objectPaths(try search(Attributes(arguments[0]), in: name))]
     case "CreateItem":
-      if try collection(name).isLocked { _ = try opened() }
+      guard try !collection(name).isLocked else { throw try lockedStore() }
       let (value, contentType) = try sessions.open(arguments[1], of: client)
       let properties = arguments[0].entries
+      let attributes = properties[Interface.item.property("Attributes")]
+      guard attributes.map({ $0.type == "a{ss}" }) ?? true else {
+        throw .invalid("\(Interface.item.property("Attributes")) is a{ss}")
+      }
       let description = ItemDescription(
-        label: ExactText(properties[Interface.item.property("Label")]?.text ?? ""),
-        attributes: properties[Interface.item.property("Attributes")].map { Attributes($0) }
-          ?? Attributes(),
-        contentType: contentType)
+        label: ExactText(try text(Interface.item.property("Label"), in: properties)),
+        attributes: attributes.map { Attributes($0) } ?? Attributes(), contentType: contentType)
       let id = try with(keyring(of: name)) { keyring throws(StoreError) in
         try keyring.store(
           value, description, in: name, replaces: arguments[2].boolean ?? false)
       }
       return [.objectPath(id.path), .objectPath(ObjectPath.none)]
     default:
-      if try collection(name).isLocked { _ = try opened() }
+      guard try !collection(name).isLocked else { throw try lockedStore() }
       try with(keyring(of: name)) { keyring throws(StoreError) in
         try keyring.removeCollection(name)
       }
@@ -176,14 +248,14 @@ extension SecretService {
     case "GetSecret":
       return [try secret(of: id, arguments[0].objectPath ?? "", client).value]
     case "SetSecret":
-      let (keyring, id, _) = try item(id)
+      let keyring = try item(id).0
       let (value, contentType) = try sessions.open(arguments[0], of: client)
       try with(keyring) { keyring throws(StoreError) in
         try keyring.setSecret(value, contentType: contentType, of: id)
       }
       return []
     default:
-      let (keyring, id, _) = try item(id)
+      let keyring = try item(id).0
       try with(keyring) { keyring throws(StoreError) in try keyring.remove(id) }
       return [.objectPath(ObjectPath.none)]
     }
@@ -208,6 +280,17 @@ extension SecretService {
     return []
   }
 
+  /// Returns why the store is locked.
+  private func lockedStore() throws(DBusError) -> DBusError {
+    do throws(DBusError) {
+      _ = try opened()
+    } catch {
+      return error
+    }
+    throw DBusError(
+      .remote("org.freedesktop.DBus.Error.Failed"), "the store was unlocked just now; try again")
+  }
+
   // MARK: Properties
 
   private func answer(
@@ -217,7 +300,19 @@ extension SecretService {
       let asked = call.arguments.first?.text, asked.isEmpty || asked == interface.rawValue
     else { throw .unknownMethod(call) }
     switch (call.method, call.signature) {
-    case ("GetAll", "(s)"): return [.properties(try properties(of: object))]
+    case ("GetAll", "(s)"):
+      do throws(DBusError) {
+        return [.properties(try properties(of: object))]
+      } catch {
+        // libsecret 0.20 crashes without an answer: those collections that are there in any case.
+        guard error.saysLocked, object == .service else { throw error }
+        let names = [Self.defaultCollection, Self.transientCollection]
+        return [
+          .properties([
+            "Collections": .objectPaths(names.map { ObjectPath.collection($0).text })
+          ])
+        ]
+      }
     case ("Get", "(ss)"):
       guard let value = try properties(of: object)[call.arguments[1].text ?? ""] else {
         throw .unknownProperty(call.arguments[1].text ?? "")
@@ -241,14 +336,14 @@ extension SecretService {
   private func set(_ name: String, of object: ObjectPath, to value: Variant) throws(DBusError) {
     switch object {
     case .collection(let collection):
-      if try self.collection(collection).isLocked { _ = try opened() }
+      guard try !self.collection(collection).isLocked else { throw try lockedStore() }
       try with(keyring(of: collection)) { keyring throws(StoreError) in
         try keyring.setLabel(value.text ?? "", ofCollection: collection)
       }
     case .item(let id):
-      let (keyring, found, _) = try item(id)
+      let keyring = try item(id).0
       try with(keyring) { keyring throws(StoreError) in
-        try keyring.change(found) { description in
+        try keyring.change(id) { description in
           if name == "Label" {
             description.label = ExactText(value.text ?? "")
           } else {
@@ -266,42 +361,60 @@ extension SecretService {
   func properties(of object: ObjectPath) throws(DBusError) -> [String: Variant] {
     switch object {
     case .service:
-      return ["Collections": .objectPaths(collectionNames.map { ObjectPath.collection($0).text })]
+      return [
+        "Collections": .objectPaths(
+          try collectionNames().map { ObjectPath.collection($0).text })
+      ]
     case .collection(let name):
       let (description, isLocked) = try collection(name)
       let ids = isLocked ? [] : try keyring(of: name).ids(in: name)
       return [
         "Items": .objectPaths(ids.map(\.path)), "Label": .string(description.label.text),
-        "Locked": .boolean(isLocked), "Created": .unsigned64(description.created),
-        "Modified": .unsigned64(description.modified),
+        "Locked": .boolean(isLocked), "Created": .unsigned64(description.created / 1000),
+        "Modified": .unsigned64(description.modified / 1000),
       ]
     case .item(let id):
       var (description, isLocked) = (ItemDescription(), false)
       do throws(DBusError) {
-        description = try item(id).2
+        description = try item(id).1
       } catch  where error.saysLocked {
         isLocked = true
-        description.attributes = attributesSearched(as: id) ?? Attributes()
       }
       return [
         "Attributes": description.attributes.variant, "Label": .string(description.label.text),
-        "Locked": .boolean(isLocked), "Created": .unsigned64(description.created),
-        "Modified": .unsigned64(description.modified),
+        "Locked": .boolean(isLocked), "Created": .unsigned64(description.created / 1000),
+        "Modified": .unsigned64(description.modified / 1000),
       ]
+    case .session(let name):
+      guard sessions.names.contains(name) else { throw .noSession(object.text) }
+      return [:]
+    case .prompt(let name):
+      guard hasPrompt(name) else { throw .noSuchObject(object.text) }
+      return [:]
     default: return [:]
     }
   }
 
-  private func children(of object: ObjectPath) -> [String] {
-    switch object {
-    case .service: return ["aliases", "collection", "prompt", "session"]
-    case .parent(["collection"]): return collectionNames
-    case .parent(["aliases"]): return ["default"]
-    case .parent(["session"]): return sessions.names
-    case .collection(let name):
-      return ((try? keyring(of: name))?.ids(in: name) ?? []).map(\.name)
-    default: return []
+  /// Describes an object that there is, or a step on the way to some.
+  private func introspection(of path: ObjectPath) throws(DBusError) -> String {
+    var children: [String] = []
+    switch path {
+    case .service: children = ["aliases", "collection", "prompt", "session"]
+    case .parent("collection"): children = try collectionNames()
+    case .parent("aliases"): children = ["default"]
+    case .parent("session"): children = sessions.names
+    case .ancestor(let text):
+      let rest = ObjectPath.root.dropFirst(text == "/" ? 1 : text.count + 1)
+      children = [rest.split(separator: "/").first.map(String.init) ?? ""]
+    default: break
     }
+    let object = try named(path)
+    if case .collection(let name) = object, try !collection(name).isLocked {
+      children = try keyring(of: name).ids(in: name).map(\.name)
+    } else if object.interface != nil, object != .service {
+      _ = try properties(of: object)
+    }
+    return Interface.introspection(of: object.interface, children: children)
   }
 }
 
@@ -311,10 +424,10 @@ extension ObjectPath {
     switch self {
     case .service: .service
     case .collection, .alias: .collection
-    case .item: .item
+    case .item, .itemOfAlias: .item
     case .session: .session
     case .prompt: .prompt
-    case .parent: nil
+    case .parent, .ancestor: nil
     }
   }
 }

@@ -27,15 +27,17 @@ package final class SecretService: @unchecked Sendable {
   private var keyring: Keyring?
   private var transient: Keyring?
   private var watch: Task<Void, Never>?
-  /// Whether a client has locked the store, which then stays locked until one unlocks it.
+  /// Whether a client has locked the store, which then stays locked until a client unlocks it.
   private var isHeld = false
   /// What is known of the collections while the store is locked.
-  private var knownCollections = [defaultCollection: CollectionDescription(label: "Login")]
-  private var knownAliases: [String: String] = [:]
+  private var known: (collections: [String: CollectionDescription], aliases: [String: String])?
+  /// Why the store could not be opened, if finding that out took long.
+  private var lastFailure: (error: DBusError, end: ContinuousClock.Instant)?
 
   var sessions = Sessions()
-  private var lockedSearches = LockedSearches()
   private var prompts: [String: Prompt] = [:]
+  private var asking: Asking?
+  private var lastQuestion = 0
   private var lastPrompt = 0
   /// The collections whose lists of items have changed since clients were told.
   private var changedLists: Set<String> = []
@@ -48,7 +50,7 @@ package final class SecretService: @unchecked Sendable {
 
   /// Answers calls from now on, as the owner of the name on the bus.
   ///
-  /// - Throws: `remote` with `AddressInUse` if another program has the name; `timedOut`,
+  /// - Throws: `remote` with `AddressInUse` and the program that has the name; `timedOut`,
   ///   `cancelled` or `disconnected`.
   package func start() async throws(DBusError) {
     leaving = await connection.subscribe(
@@ -60,9 +62,8 @@ package final class SecretService: @unchecked Sendable {
       else { return }
       queue.async { self.forget(client: name) }
     }
-    serving = connection.serve(on: queue) { [weak self] call throws(DBusError) in
-      guard let self else { throw .unknownMethod(call) }
-      return try answer(call)
+    serving = connection.serve(on: queue) { [weak self] call, reply in
+      self?.answer(call, reply)
     }
     let reply = try await connection.call(
       DBusConnection.busMethod("RequestName"),
@@ -71,17 +72,25 @@ package final class SecretService: @unchecked Sendable {
     guard reply.children.first?.unsigned32 == 1 else {
       serving = nil
       throw DBusError(
-        .remote("org.freedesktop.DBus.Error.AddressInUse"), "another program has the name")
+        .remote("org.freedesktop.DBus.Error.AddressInUse"), try await nameOfOwner())
     }
+  }
+
+  /// Returns the program that has the name, for people.
+  private func nameOfOwner() async throws(DBusError) -> String {
+    let answer = try await connection.call(
+      DBusConnection.busMethod("GetConnectionUnixProcessID"), [.string(Self.busName)],
+      timeout: Self.busTimeout)
+    let process = answer.children.first?.unsigned32 ?? 0
+    let name = FileManager.default.contents(atPath: "/proc/\(process)/comm")
+      .map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines) }
+    return "\(name ?? "another program") (process \(process))"
   }
 
   private func forget(client: String) {
     sessions.closeAll(of: client)
-    lockedSearches.removeAll(of: client)
-    for (name, prompt) in prompts where prompt.client == client {
-      prompts[name] = nil
-      prompt.question?.cancel()
-    }
+    prompts = prompts.filter { $0.value.client != client }
+    if asking?.client == client { asking?.question.cancel() }
   }
 
   // MARK: Opening and locking
@@ -98,22 +107,26 @@ package final class SecretService: @unchecked Sendable {
     }
     if unlocks { isHeld = false }
     guard !isHeld else { throw locked }
-    let store: any MigratableStore
+    let start = ContinuousClock.now
+    if let lastFailure, start < lastFailure.end, !unlocks { throw lastFailure.error }
     do throws(StoreError) {
-      store = try access.open()
+      return try use(try access.open())
     } catch {
-      throw DBusError(error, unlockCommand: access.unlockCommand)
+      let refusal = DBusError(error, unlockCommand: access.unlockCommand)
+      // Such as an agent that does not answer: no client waits for it again at once.
+      lastFailure =
+        start.duration(to: .now) > .seconds(1) ? (refusal, .now + .seconds(10)) : nil
+      throw refusal
     }
-    return try use(store)
   }
 
   private var locked: DBusError {
     .isLocked("the store is locked: run \(access.unlockCommand)")
   }
 
-  /// - Throws: The store's error.
-  @discardableResult private func use(_ store: any MigratableStore) throws(DBusError) -> Keyring {
+  private func use(_ store: any MigratableStore) throws(StoreError) -> Keyring {
     isHeld = false
+    lastFailure = nil
     let events = store.changes()
     let keyring: Keyring
     do throws(StoreError) {
@@ -122,7 +135,7 @@ package final class SecretService: @unchecked Sendable {
       }
     } catch {
       wipeKeys(of: store)
-      throw DBusError(error, unlockCommand: access.unlockCommand)
+      throw error
     }
     self.keyring = keyring
     watch = Task { [weak self] in
@@ -131,7 +144,8 @@ package final class SecretService: @unchecked Sendable {
         self.queue.async { self.takeOver(event, of: store) }
       }
     }
-    let before = knownCollections
+    checkLater(store)
+    let before = known?.collections ?? [:]
     remember(keyring)
     for name in keyring.collections.keys.sorted() {
       if before[name] == nil {
@@ -139,17 +153,23 @@ package final class SecretService: @unchecked Sendable {
       }
       emitProperties(of: .collection(name), .collection)
     }
-    if Set(before.keys) != Set(keyring.collections.keys) { emitCollections() }
-    lockedSearches.forEach { id, attributes in
-      if keyring.search(attributes).isEmpty { return }
-      emitProperties(of: .item(id), .item)
-    }
+    if Set(before.keys) != Set(keyring.collections.keys) { emitProperties(of: .service, .service) }
+    asked(opened: true)
     return keyring
   }
 
+  /// Looks from time to time whether the key may still be used, for clients that do not ask.
+  private func checkLater(_ store: any MigratableStore) {
+    queue.asyncAfter(deadline: .now() + .seconds(5)) { [weak self] in
+      guard let self, let keyring, keyring.store as AnyObject === store as AnyObject else {
+        return
+      }
+      if access.isStillUnlocked() { checkLater(store) } else { close() }
+    }
+  }
+
   private func remember(_ keyring: Keyring) {
-    knownCollections = keyring.collections
-    knownAliases = keyring.aliases
+    known = (keyring.collections, keyring.aliases)
   }
 
   private func takeOver(_ event: StoreEvent, of store: any MigratableStore) {
@@ -171,8 +191,10 @@ package final class SecretService: @unchecked Sendable {
     watch?.cancel()
     watch = nil
     wipeKeys(of: keyring.store)
-    for name in knownCollections.keys.sorted() {
-      emitProperties(of: .collection(name), .collection)
+    let locked = ["Locked": Variant.boolean(true)]
+    for name in keyring.collections.keys.sorted() {
+      for id in keyring.ids(in: name) { emit(locked, of: .item(id), .item) }
+      emit(locked, of: .collection(name), .collection)
     }
   }
 
@@ -220,22 +242,34 @@ package final class SecretService: @unchecked Sendable {
     try collection == Self.transientCollection ? transientKeyring() : opened()
   }
 
-  /// The collections that are there, as far as that is known.
-  var collectionNames: [String] {
-    let names = ((try? opened())?.collections ?? knownCollections).keys
-    return names.sorted() + [Self.transientCollection]
+  /// The names of the collections.
+  ///
+  /// - Throws: `IsLocked` if they are not known yet; the store's error.
+  func collectionNames() throws(DBusError) -> [String] {
+    let names: [String]
+    do throws(DBusError) {
+      names = try opened().collections.keys.sorted()
+    } catch {
+      guard error.saysLocked, let known else { throw error }
+      names = known.collections.keys.sorted()
+    }
+    return names + [Self.transientCollection]
   }
 
-  /// Returns the name of the collection that an alias means.
-  func collection(ofAlias alias: String) -> String? {
-    let aliases = keyring?.aliases ?? knownAliases
-    let known = keyring?.collections ?? knownCollections
-    if let name = aliases[alias], known[name] != nil { return name }
-    return switch alias {
-    case "default", Self.defaultCollection: Self.defaultCollection
-    case Self.transientCollection: Self.transientCollection
-    default: nil
+  /// Returns the name of the collection that an alias means; `nil` if there is no such alias.
+  ///
+  /// - Throws: `IsLocked` if the aliases are not known yet; the store's error.
+  func collection(ofAlias alias: String) throws(DBusError) -> String? {
+    if alias == Self.transientCollection { return alias }
+    var (collections, aliases) = (known?.collections ?? [:], known?.aliases ?? [:])
+    do throws(DBusError) {
+      let keyring = try opened()
+      (collections, aliases) = (keyring.collections, keyring.aliases)
+    } catch {
+      guard error.saysLocked, known != nil else { throw error }
     }
+    if let name = aliases[alias], collections[name] != nil { return name }
+    return ["default", Self.defaultCollection].contains(alias) ? Self.defaultCollection : nil
   }
 
   /// Returns what a collection is, as far as that is known.
@@ -244,47 +278,43 @@ package final class SecretService: @unchecked Sendable {
   /// - Throws: `NoSuchObject`; `IsLocked` if that is not known while the store is locked; the
   ///   store's error.
   func collection(_ name: String) throws(DBusError) -> (CollectionDescription, isLocked: Bool) {
-    let path = ObjectPath.collection(name).text
     do throws(DBusError) {
-      guard let found = try keyring(of: name).collections[name] else { throw .noSuchObject(path) }
+      guard let found = try keyring(of: name).collections[name] else {
+        throw .noSuchObject(ObjectPath.collection(name).text)
+      }
       return (found, false)
     } catch {
-      guard error.saysLocked, let known = knownCollections[name] else { throw error }
-      return (known, true)
+      guard error.saysLocked else { throw error }
+      if let known = known?.collections[name] { return (known, true) }
+      guard name == Self.defaultCollection else { throw error }
+      return (CollectionDescription(label: name.capitalized), true)
     }
   }
 
-  /// Returns the item that a path means: for one that a search of a locked store has given, the
-  /// first that it would have found.
+  /// Returns an item.
   ///
   /// - Throws: `NoSuchObject`, `IsLocked`, or the store's error.
-  func item(_ id: ItemID) throws(DBusError) -> (Keyring, ItemID, ItemDescription) {
+  func item(_ id: ItemID) throws(DBusError) -> (Keyring, ItemDescription) {
     let keyring = try keyring(of: id.collection)
-    let found = lockedSearches.attributes(of: id).map { keyring.search($0).first } ?? id
-    guard let found, let description = keyring.description(of: found) else {
-      throw .noSuchObject(id.path)
-    }
-    return (keyring, found, description)
+    guard let description = keyring.description(of: id) else { throw .noSuchObject(id.path) }
+    return (keyring, description)
   }
-
-  /// Returns the attributes that an item has, if a search of a locked store has given its path.
-  func attributesSearched(as id: ItemID) -> Attributes? { lockedSearches.attributes(of: id) }
 
   // MARK: Searching
 
-  /// - Returns: The paths of items that can be read, and of those that are locked.
+  /// Returns the paths of the items with some attributes.
+  ///
+  /// - Throws: `IsLocked`, or the store's error.
   func search(
-    _ attributes: Attributes, by client: String
-  ) throws(DBusError) -> (unlocked: [String], locked: [String]) {
-    let passing = try transientKeyring().search(attributes).map(\.path)
-    do throws(DBusError) {
-      return (try opened().search(attributes).map(\.path) + passing, [])
-    } catch {
-      guard error.saysLocked else { throw error }
-      // The names are sealed: an item of this path stands for what there may be. An empty answer
-      // would mean that there are no items, and no client would ask to unlock the store.
-      return (passing, [lockedSearches.add(attributes, by: client).path])
+    _ attributes: Attributes, in collection: String? = nil
+  ) throws(DBusError) -> [String] {
+    let transient = try transientKeyring().search(attributes, in: collection)
+    if collection == Self.transientCollection { return transient.map(\.path) }
+    let found = try with(opened()) { keyring throws(StoreError) in
+      try keyring.takeOverChanges()
+      return keyring.search(attributes, in: collection)
     }
+    return (found + transient).map(\.path)
   }
 
   // MARK: Locking for clients
@@ -293,59 +323,113 @@ package final class SecretService: @unchecked Sendable {
   func unlock(
     _ paths: [String], for client: String
   ) throws(DBusError) -> (unlocked: [String], prompt: String) {
-    let lockable = paths.filter { !isTransient($0) }
-    guard !lockable.isEmpty else { return (paths, ObjectPath.none) }
+    let (lockable, transient) = lockable(paths)
+    guard !lockable.isEmpty else { return (transient, ObjectPath.none) }
     do throws(DBusError) {
       _ = try opened(unlocks: true)
-      return (unlockedPaths(paths), ObjectPath.none)
+      return (paths.filter { isThere($0) }, ObjectPath.none)
     } catch {
       guard error.saysLocked else { throw error }
+      guard prompts.values.count(where: { $0.client == client }) < Self.maximumPromptCount else {
+        throw .limit("this client has \(Self.maximumPromptCount) prompts that wait")
+      }
       lastPrompt += 1
       let name = "p\(lastPrompt)"
       prompts[name] = Prompt(client: client, paths: lockable)
-      return (paths.filter(isTransient), ObjectPath.prompt(name).text)
+      return (transient, ObjectPath.prompt(name).text)
     }
   }
 
-  /// The paths of what is unlocked now: what was found for a search stands in the place of the item
-  /// that stood for it.
-  private func unlockedPaths(_ paths: [String]) -> [String] {
-    paths.flatMap { path -> [String] in
-      guard case .item(let id)? = ObjectPath(path),
-        let attributes = lockedSearches.attributes(of: id)
-      else { return [path] }
-      return keyring?.search(attributes).map(\.path) ?? []
+  /// Returns the paths of what may be locked, and of what never is; others are left out.
+  private func lockable(_ paths: [String]) -> (lockable: [String], transient: [String]) {
+    var (lockable, transient) = ([String](), [String]())
+    for path in paths {
+      let name: String? =
+        switch ObjectPath(path) {
+        case .collection(let name)?, .alias(let name)?, .itemOfAlias(let name, _)?: name
+        case .item(let id)?: id.collection
+        default: nil
+        }
+      guard let name else { continue }
+      if name == Self.transientCollection { transient.append(path) } else { lockable.append(path) }
     }
+    return (lockable, transient)
   }
 
-  private func isTransient(_ path: String) -> Bool {
-    switch ObjectPath(path) {
-    case .collection(let name)?: name == Self.transientCollection
-    case .alias(let name)?: collection(ofAlias: name) == Self.transientCollection
-    case .item(let id)?: id.collection == Self.transientCollection
-    default: false
-    }
+  /// Whether there is an object, in an open store.
+  private func isThere(_ path: String) -> Bool {
+    ObjectPath(path).map { (try? properties(of: named($0))) != nil } ?? false
   }
 
   /// Locks the store, of which no part can be locked alone.
   ///
   /// - Returns: The paths that are locked.
   func lock(_ paths: [String]) -> [String] {
-    let lockable = paths.filter { !isTransient($0) }
-    guard !lockable.isEmpty else { return [] }
+    let known = lockable(paths).lockable.filter { keyring == nil || isThere($0) }
+    guard !known.isEmpty else { return [] }
     isHeld = true
     close()
     access.forgetKey()
-    return lockable
+    return known
+  }
+
+  // MARK: Questions
+
+  /// The question that is being asked, and those who wait for its outcome.
+  private struct Asking {
+    let number: Int
+    let client: String
+    let question: KeyringAccess.Question
+    var waiters: [@Sendable (_ isOpen: Bool) -> Void] = []
+  }
+
+  /// Has a person unlock the store, together with all who wait for that.
+  ///
+  /// - Parameters:
+  ///   - client: The client, where the person is if no question is being asked yet.
+  ///   - done: Called once with whether the store is open, when the person has answered.
+  /// - Throws: `IsLocked`, which says what to run, if no person can be asked.
+  func ask(
+    for client: String, _ done: @escaping @Sendable (_ isOpen: Bool) -> Void
+  ) throws(DBusError) {
+    if asking == nil {
+      guard let question = access.question(try process(of: client)) else { throw locked }
+      lastQuestion += 1
+      let number = lastQuestion
+      asking = Asking(number: number, client: client, question: question)
+      Thread.detachNewThread { [self] in
+        let result = Result { () throws(StoreError) in try question.open() }
+        queue.async { self.answered(number, result) }
+      }
+    }
+    asking?.waiters.append(done)
+  }
+
+  private func answered(_ number: Int, _ result: Result<any MigratableStore, StoreError>) {
+    if case .success(let store) = result {
+      if keyring == nil, (try? use(store)) != nil { return }
+      wipeKeys(of: store)
+    }
+    if asking?.number == number { asked(opened: keyring != nil) }
+  }
+
+  /// Ends the question, which someone may have answered in another way.
+  private func asked(opened isOpen: Bool) {
+    guard let asking else { return }
+    self.asking = nil
+    asking.question.cancel()
+    for done in asking.waiters { done(isOpen) }
   }
 
   // MARK: Prompts
+
+  private static let maximumPromptCount = 64
 
   /// A question that a client may have asked, once.
   private struct Prompt {
     let client: String
     let paths: [String]
-    var question: KeyringAccess.Question?
+    var isShown = false
   }
 
   private func prompt(_ name: String, of client: String) throws(DBusError) -> Prompt {
@@ -355,40 +439,28 @@ package final class SecretService: @unchecked Sendable {
     return prompt
   }
 
+  func hasPrompt(_ name: String) -> Bool { prompts[name] != nil }
+
   /// Asks a person, and sends the client the outcome later.
   ///
   /// - Throws: `NoSuchObject` for another client's; `IsLocked`, which says what to run, if no
   ///   person can be asked.
   func showPrompt(_ name: String, to client: String) throws(DBusError) {
-    var prompt = try prompt(name, of: client)
-    guard prompt.question == nil else { return }
+    guard try !prompt(name, of: client).isShown else { return }
     // Someone may have unlocked it meanwhile.
     if (try? opened(unlocks: true)) != nil { return complete(name, isDismissed: false) }
-    guard let question = access.question(try process(of: client)) else {
+    do throws(DBusError) {
+      try ask(for: client) { [unowned self] in complete(name, isDismissed: !$0) }
+    } catch {
       prompts[name] = nil
-      throw locked
+      throw error
     }
-    prompt.question = question
-    prompts[name] = prompt
-    Thread.detachNewThread { [self] in
-      let result = Result { () throws(StoreError) in try question.open() }
-      queue.async { self.answered(name, result) }
-    }
-  }
-
-  private func answered(_ name: String, _ result: Result<any MigratableStore, StoreError>) {
-    guard prompts[name] != nil else {
-      if case .success(let store) = result { wipeKeys(of: store) }
-      return
-    }
-    guard case .success(let store) = result else { return complete(name, isDismissed: true) }
-    if keyring == nil { _ = try? use(store) }
-    complete(name, isDismissed: keyring == nil)
+    prompts[name]?.isShown = true
   }
 
   private func complete(_ name: String, isDismissed: Bool) {
     guard let prompt = prompts.removeValue(forKey: name) else { return }
-    let paths = isDismissed ? [] : unlockedPaths(prompt.paths)
+    let paths = isDismissed ? [] : prompt.paths.filter { isThere($0) }
     connection.emit(
       "Completed", of: Interface.prompt.rawValue, from: ObjectPath.prompt(name).text,
       to: prompt.client, [.boolean(isDismissed), .variant(.objectPaths(paths))])
@@ -396,9 +468,9 @@ package final class SecretService: @unchecked Sendable {
 
   /// - Throws: `NoSuchObject` for another client's.
   func dismissPrompt(_ name: String, of client: String) throws(DBusError) {
-    let prompt = try prompt(name, of: client)
-    prompt.question?.cancel()
+    _ = try prompt(name, of: client)
     complete(name, isDismissed: true)
+    if let asking, asking.client == client { asking.question.cancel() }
   }
 
   // MARK: Signals
@@ -407,10 +479,10 @@ package final class SecretService: @unchecked Sendable {
     switch change {
     case .collectionCreated(let name):
       emit("CollectionCreated", .objectPath(ObjectPath.collection(name).text))
-      emitCollections()
+      emitProperties(of: .service, .service)
     case .collectionDeleted(let name):
       emit("CollectionDeleted", .objectPath(ObjectPath.collection(name).text))
-      emitCollections()
+      emitProperties(of: .service, .service)
     case .collectionChanged(let name):
       emit("CollectionChanged", .objectPath(ObjectPath.collection(name).text))
       emitProperties(of: .collection(name), .collection, except: ["Items"])
@@ -439,18 +511,19 @@ package final class SecretService: @unchecked Sendable {
     }
   }
 
-  private func emitCollections() { emitProperties(of: .service, .service) }
-
   private func emitProperties(
     of object: ObjectPath, _ interface: Interface, except: Set<String> = []
   ) {
     guard let values = try? properties(of: object) else { return }
+    emit(values.filter { !except.contains($0.key) }, of: object, interface)
+  }
+
+  private func emit(
+    _ values: [String: Variant], of object: ObjectPath, _ interface: Interface
+  ) {
     connection.emit(
       "PropertiesChanged", of: Interface.properties, from: object.text,
-      [
-        .string(interface.rawValue),
-        .properties(values.filter { !except.contains($0.key) }), .array([], of: "s"),
-      ])
+      [.string(interface.rawValue), .properties(values), .array([], of: "s")])
   }
 
   /// Asks the bus for the process of a client.

@@ -50,7 +50,7 @@ extension DBusError {
       }
     self =
       name == Self.isLockedName
-      ? .isLocked("\(error.store) is locked: run \(unlockCommand)")
+      ? .isLocked("the store is locked: run \(unlockCommand)")
       : DBusError(.remote(name), "\(error)")
   }
 }

@@ -6,13 +6,17 @@ import SessionToolsTestSupport
 final class SealedKeyring: Sendable {
   private let daemon: Daemon
 
-  init(on bus: PrivateBus) async throws {
-    if !FileManager.default.fileExists(atPath: bus["data/vault"]) {
-      try await bus.run(Tool.program, "init", bus["data/vault"])
+  /// Starts it with the store of its bus or of another one.
+  init(on bus: PrivateBus, servingThatOf other: PrivateBus? = nil) async throws {
+    let store = (other ?? bus)["data/vault"]
+    if !FileManager.default.fileExists(atPath: store) {
+      try await bus.run(Tool.program, "init", store)
     }
     daemon = try Daemon(
-      Tool.program, ["secret-service", bus["data/vault"]], input: "",
-      environment: bus.environment)
+      Tool.program, ["secret-service", store], input: "",
+      environment: bus.environment.merging(
+        other.map { ["XDG_DATA_HOME": $0["data"]] } ?? [:]
+      ) { $1 })
     try await bus.waitForOwner(of: OtherClient.provider)
   }
 
