@@ -191,8 +191,8 @@ import Testing
       "--device-endpoint"
     ),
     ("--device --port 8080", "no redirect"), ("--device --redirect-path /x", "no redirect"),
-    ("--device --print-address", "no address"),
-    ("--print-address", "no terminal"), ("--port 70000", "port"),
+    ("--device --print-address", "no address"), ("--device --paste", "no address"),
+    ("--print-address", "no terminal"), ("--paste", "no terminal"), ("--port 70000", "port"),
     ("--token-endpoint http://a.example --authorization-endpoint https://a.example", "https"),
   ])
   func `refuses options that cannot work together`(_ options: String, _ text: String) throws {
@@ -242,6 +242,59 @@ import Testing
     let logged = try server.tool.run("cat out err").text
     #expect(!logged.contains("state=") && logged.contains("Logged in."), "\(logged)")
     #expect(terminal.text.contains("ssh -L "))
+  }
+
+  @Test func `takes the address that a browser on another machine came to`() throws {
+    let terminal = try PseudoTerminal(
+      server.tool,
+      [
+        "/bin/sh", "-c",
+        "exec session-tools login --issuer \(server.address) --client-id app --store store "
+          + "--service mail --paste >out 2>err",
+      ])
+    #expect(terminal.shows("Open this address in a browser:"))
+    #expect(terminal.shows("Address (not shown): "))
+    let line = try #require(
+      terminal.text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(server.address) })
+    // Without the page that the address leads to.
+    let address = try server.tool.run(
+      "curl --silent --output page --write-out '%{redirect_url}' '\(line)'"
+    ).text
+    #expect(address.hasPrefix("http://127.0.0.1:") && address.contains("code="))
+    let begin = address.prefix { $0 != "?" }
+    for (wrong, refusal) in [
+      (String(line), "This is not the address"), (String(begin), "This is not the address"),
+      (address.replacing("127.0.0.1", with: "example.com"), "This is not the address"),
+      ("\(begin)?code=1&state=2", "This is the address of another login"),
+      ("", "This is not the address"),
+    ] {
+      terminal.type("\(wrong)\n")
+      #expect(terminal.shows(refusal), "\(wrong)")
+      #expect(terminal.shows("begins with \(begin)?"))
+      #expect(terminal.shows("Address (not shown): "))
+    }
+    terminal.type(" \(address)\n")
+    #expect(terminal.end() == 0)
+    #expect(!terminal.text.contains("code="))
+    let logged = try server.tool.run("cat out err").text
+    #expect(!logged.contains("state=") && logged.contains("Logged in."), "\(logged)")
+  }
+
+  @Test func `takes a browser's answer while it asks for the address`() throws {
+    let terminal = try PseudoTerminal(
+      server.tool,
+      [
+        "/bin/sh", "-c",
+        "exec session-tools login --issuer \(server.address) --client-id app --store store "
+          + "--service mail --paste >out 2>err",
+      ])
+    #expect(terminal.shows("Address (not shown): "))
+    let line = try #require(
+      terminal.text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(server.address) })
+    let answer = try server.tool.run("curl --silent --location '\(line)'")
+    #expect(answer.text.contains("The browser's part is done."), "\(answer.complaint)")
+    #expect(terminal.end() == 0)
+    #expect(try server.tool.run("cat err").text.contains("Logged in."))
   }
 
   @Test func `says after ten seconds how to see the address`() throws {

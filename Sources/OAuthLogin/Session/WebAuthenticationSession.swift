@@ -1,5 +1,5 @@
 import Foundation
-import SessionToolsBase
+public import SessionToolsBase
 
 /// A login in the person's browser: authorization code with a proof key (RFC 6749, 7636 and 8252).
 ///
@@ -34,6 +34,14 @@ public struct WebAuthenticationSession: Sendable {
   public var redirectsToLocalhost = false
   /// The browser's opener.
   public var browser: any LoginBrowser
+  /// Asks the person for the address that the browser returned to, for a browser on another
+  /// machine, which cannot load the page of that address; `nil` by default.
+  ///
+  /// It is asked besides listening, with `nil`, and then with why the last answer was not the
+  /// address, until the login ends: the first answer to it counts, wherever it comes from. The
+  /// address has the code in it, which is a secret until it is exchanged. `nil` as the answer ends
+  /// the login. The task is cancelled when the login ends in another way.
+  public var pastedAddress: (@Sendable (_ refusal: String?) async -> SecretBytes?)?
   /// Where the login is stored meanwhile; without it, the login cannot be resumed.
   public var pending: PendingLogin.Storage?
 
@@ -216,6 +224,18 @@ public struct WebAuthenticationSession: Sendable {
       }
     }
     defer { opening?.cancel() }
+    let pasting = pastedAddress.map { ask in
+      Task {
+        var refusal: String?
+        repeat {
+          guard let address = await ask(refusal) else {
+            return ending.give(.failure(.ofCancellation))
+          }
+          refusal = judge.refusal(ofPasted: address)
+        } while refusal != nil
+      }
+    }
+    defer { pasting?.cancel() }
     return try await ending.value(whenCancelled: .failure(.ofCancellation)).get()
   }
 

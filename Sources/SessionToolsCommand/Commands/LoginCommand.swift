@@ -16,7 +16,9 @@ struct LoginCommand: ParsableCommand {
       stored with the login and used for its refreshes. The client needs no secret.
 
       With --print-address, the address of the login is shown on the terminal, and no browser is \
-      opened: for another profile or browser, or one at the other end of ssh. Certificates that \
+      opened: for another profile or browser, or one at the other end of ssh. With --paste, the \
+      browser may be on any machine: in the end it comes to a page that it cannot open, whose \
+      address the person pastes on the terminal. Certificates that \
       are trusted besides the system's are named by SSL_CERT_FILE, SSL_CERT_DIR or CURL_CA_BUNDLE, \
       and a proxy by HTTPS_PROXY, as for curl.
 
@@ -43,6 +45,9 @@ struct LoginCommand: ParsableCommand {
   @Flag(help: "Show the address on the terminal instead of opening a browser.")
   var printAddress = false
 
+  @Flag(help: "Show the address, and ask for the one that a browser on another machine returns to.")
+  var paste = false
+
   @Flag(help: "Continue a login that was killed.")
   var resume = false
 
@@ -60,7 +65,7 @@ struct LoginCommand: ParsableCommand {
     guard !(device && resume) else {
       throw ValidationError("A login on another device cannot be resumed.")
     }
-    guard !device || !printAddress && redirect.options.isEmpty else {
+    guard !device || !printAddress && !paste && redirect.options.isEmpty else {
       throw ValidationError("A login on another device has no address to print, and no redirect.")
     }
     guard server.tokenEndpoint == nil || !device || server.deviceEndpoint != nil else {
@@ -75,7 +80,7 @@ struct LoginCommand: ParsableCommand {
   }
 
   func run() throws {
-    guard !printAddress || System.hasTerminal else {
+    guard !(printAddress || paste) || System.hasTerminal else {
       throw Failure(
         .usage, "there is no terminal to show the address on; log in with --device instead")
     }
@@ -116,15 +121,19 @@ struct LoginCommand: ParsableCommand {
     session.redirectPort = redirect.port
     session.redirectsToLocalhost = redirect.localhost
     session.parameters = try server.parameters()
-    session.browser = printAddress ? PrintedAddress() : HintingBrowser()
+    session.browser =
+      printAddress || paste ? PrintedAddress(isPasted: paste) : HintingBrowser()
+    if paste { session.pastedAddress = { await PastedAddress.ask(refusal: $0) } }
     // A problem with the server is reported before the browser opens.
     if !resume { _ = try await client.server() }
     if resume {
       if try await session.isPending() { StandardError.say("Waiting for the browser.") }
-      return try await session.resume(reopensBrowser: printAddress)
+      return try await session.resume(reopensBrowser: printAddress || paste)
     }
-    StandardError.say(
-      printAddress ? "Waiting for the browser." : "Opening the browser, and waiting for it.")
+    if !paste {
+      StandardError.say(
+        printAddress ? "Waiting for the browser." : "Opening the browser, and waiting for it.")
+    }
     return try await session.start()
   }
 

@@ -33,16 +33,25 @@ struct HintingBrowser: LoginBrowser {
 /// The address is shown on the terminal alone: it identifies the login, and must not end up in a
 /// log.
 struct PrintedAddress: LoginBrowser {
+  /// Whether the person pastes the address that the browser returns to.
+  var isPasted = false
+
   func open(_ address: URL) async throws(WebLoginError) {
     let items = URLComponents(url: address, resolvingAgainstBaseURL: false)?.queryItems
     let redirect = items?.first { $0.name == "redirect_uri" }?.value.flatMap(URL.init(string:))
     let port = redirect?.port.map { "ssh -L \($0):127.0.0.1:\($0) THIS-MACHINE" }
+    let ways =
+      isPasted
+      ? "The browser then comes to a page that it cannot open. Copy the address of that page, "
+        + "which begins with \(redirect?.absoluteString ?? "http")?, and paste it here."
+      : "For a browser on the machine that you came from by ssh, first run there: "
+        + (port ?? "ssh -L")
     let text = """
-      Open this address in a browser on this machine:
+      Open this address in a browser\(isPasted ? "" : " on this machine"):
 
       \(address.absoluteString.escapingControls())
 
-      For a browser on the machine that you came from by ssh, first run there: \(port ?? "ssh -L")
+      \(ways)
 
       """
     do throws(SystemCallError) {
@@ -51,5 +60,34 @@ struct PrintedAddress: LoginBrowser {
       // It was there when the login began. The login waits: the browser may be open already.
       StandardError.complain("the terminal is gone, so the address cannot be shown")
     }
+  }
+}
+
+/// A person who pastes the address that a browser on another machine returned to.
+enum PastedAddress {
+  /// Asks for the address, which is not shown: it has the code of the login in it.
+  ///
+  /// - Returns: The address; `nil` if the person gave up, or the login has ended.
+  static func ask(refusal: String?) async -> SecretBytes? {
+    guard let wake = try? System.Wake() else { return nil }
+    let text = (refusal.map { "\($0)\n" } ?? "") + "Address (not shown): "
+    let address = await withTaskCancellationHandler {
+      await withCheckedContinuation { (continuation: CheckedContinuation<SecretBytes?, Never>) in
+        MainThread.perform {
+          let answer = try? System.askAtTerminal(text, isHidden: true, timeout: nil, wake: wake)
+          if case .line(let line)? = answer {
+            continuation.resume(returning: line)
+          } else {
+            continuation.resume(returning: nil)
+          }
+        }
+      }
+    } onCancel: {
+      wake.signal()
+    }
+    guard let address, address.byteCount > System.maximumTerminalLine else { return address }
+    return await ask(
+      refusal: "The address is longer than a terminal takes. End this with Ctrl-C, and log in with "
+        + "--device, or with --print-address and ssh -L.")
   }
 }
