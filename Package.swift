@@ -178,7 +178,8 @@ let package = Package(
     .target(
       name: "SessionToolsCommand",
       dependencies: [
-        "CSessionToolsGIO", "CSessionToolsLinux", "CSessionToolsSecret", "DatabaseStore",
+        "CSessionToolsGIO", "CSessionToolsGcrypt", "CSessionToolsLinux", "CSessionToolsSecret",
+        "DatabaseStore",
         "LinuxAuthentication", "SealedStore", "SecretServiceStore", "SecurityKeys",
         "SessionAuthentication", "SessionTools", "SessionToolsBase", "SessionToolsLazyLibraries",
         "SessionToolsSecretService", "StoreMigration", "WebLogin",

@@ -19,7 +19,7 @@ package struct RootCommand: ParsableCommand {
         subcommands: [
           SetCommand.self, GetCommand.self, ListCommand.self, RemoveCommand.self,
           GenerateCommand.self, EditCommand.self, RenameCommand.self, CopyCommand.self,
-          RunCommand.self,
+          OneTimePasswordCommand.self, RunCommand.self,
         ]),
       CommandGroup(
         name: "Stores and keys",

@@ -229,6 +229,51 @@ extension `one at a time` {
       #expect(counts.refreshes == 1 && counts.reuses == 0)
     }
 
+    @Test(arguments: ["header", "json", "exec-credential"])
+    func `writes the token as programs take it, after one refresh for all who ask`(
+      _ format: String
+    ) async throws {
+      let stage = try CommandStage()
+      try await stage.server.set("lifetime=0")
+      #expect(try stage.run("login").status == 0)
+      try await stage.server.set("lifetime=3600")
+      let outcome = try stage.tool.run(
+        """
+        for i in $(seq 20); do
+          session-tools token --store store --service mail --timeout 300 \
+            --format \(format) >token.$i &
+          pids="$pids $!"
+        done
+        for pid in $pids; do wait $pid || echo failed; done
+        cat token.* | sort -u
+        """)
+      let counts = try await stage.server.counts()
+      #expect(counts.refreshes == 1 && counts.reuses == 0 && counts.rejected == 0)
+      let token = try stage.run("token").text.trimmingCharacters(in: .newlines)
+      let line = outcome.text.trimmingCharacters(in: .newlines)
+      switch format {
+      case "header": #expect(line == "Authorization: Bearer \(token)")
+      case "json":
+        let object = try #require(
+          try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String])
+        #expect(object["access_token"] == token && object["token_type"] == "Bearer")
+        let end = try Date(try #require(object["expires_at"]), strategy: .iso8601)
+        #expect((0...3600).contains(end.timeIntervalSinceNow))
+      default:
+        let object = try #require(
+          try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(object["apiVersion"] as? String == "client.authentication.k8s.io/v1")
+        let status = object["status"] as? [String: String]
+        #expect(status?["token"] == token && status?["expirationTimestamp"]?.last == "Z")
+        // As kubectl asks for the version of its configuration.
+        let asked = #"'{"apiVersion":"client.authentication.k8s.io/v1beta1"}'"#
+        let older = try stage.tool.run(
+          "KUBERNETES_EXEC_INFO=\(asked) session-tools token --store store --service mail "
+            + "--format \(format)")
+        #expect(older.text.contains("client.authentication.k8s.io/v1beta1"))
+      }
+    }
+
     @Test func `refreshes once when 50 processes ask for a token that has expired`() async throws {
       let stage = try CommandStage()
       try await stage.server.set("lifetime=0")

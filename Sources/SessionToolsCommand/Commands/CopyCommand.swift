@@ -38,7 +38,7 @@ struct CopyCommand: ParsableCommand {
     let (name, location) = try item.resolved()
     let clipboard = try Clipboard.ofSession()
     let open = try access.openItems(at: location)
-    guard let value = try open.store.value(for: name) else {
+    guard let value = try open.value(for: name, as: "copy") else {
       throw Failure.noItem(name, in: location)
     }
     // Nothing needs the store's keys while the clipboard has the value.

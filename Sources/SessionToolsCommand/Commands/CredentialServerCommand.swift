@@ -61,7 +61,10 @@ struct CredentialServerCommand: ParsableCommand {
         let items = try open ?? opening.openItems()
         open = items
         do {
-          guard let value = try items.store.value(for: name) else {
+          // systemd asks, for a process that it has not started yet.
+          let value = try items.value(
+            for: name, as: Self.configuration.commandName ?? "", process: 1, unit: request.unit)
+          guard let value else {
             throw Failure.noItem(name, in: items.location)
           }
           return value

@@ -22,7 +22,7 @@ struct GetCommand: ParsableCommand {
   func run() throws {
     let (name, location) = try item.resolved()
     let open = try access.openItems(at: location)
-    guard let value = try open.store.value(for: name) else {
+    guard let value = try open.value(for: name, as: "get") else {
       throw Failure.noItem(name, in: location)
     }
     try StandardOutput.write(value)

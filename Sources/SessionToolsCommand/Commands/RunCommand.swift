@@ -133,7 +133,7 @@ struct RunCommand: ParsableCommand, CommandOfOtherProgram {
   }
 
   private func value(of name: ItemName, in open: ItemStore) throws -> SecretBytes {
-    guard let value = try open.store.value(for: name) else {
+    guard let value = try open.value(for: name, as: "run") else {
       throw Failure.noItem(name, in: open.location)
     }
     guard !value.contains(0) else {

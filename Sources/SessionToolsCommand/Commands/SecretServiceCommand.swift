@@ -54,7 +54,7 @@ struct SecretServiceCommand: ParsableCommand {
     let opener = try opening.opener()
     // What is not there is not served.
     _ = try opener.place().keySlots()
-    let access = KeyringService(opener).access
+    let access = try KeyringService(opener).access
     let running = try waiting {
       let connection = try await DBusConnection.open(address: address, timeout: Self.timeout)
       let service = SecretService(on: connection, access)

@@ -13,34 +13,62 @@ struct TokenCommand: ParsableCommand {
       status 10 when no one is logged in or the server wants the person to log in again, with \
       the command for that; 11 when the token cannot be refreshed now.
 
+      The forms of --format, each on one line:
+        text             the token
+        header           Authorization: Bearer TOKEN
+        json             {"access_token": …, "expires_at": …, "token_type": …}; the
+                         time as in 2026-01-31T12:00:00Z, or null if unknown
+        exec-credential  what kubectl reads from a credential plugin
+
       Example:
-        token=$(session-tools token --store ~/vault --service mail)
-        curl -H @- https://api.example.com <<<"Authorization: Bearer $token"
+        session-tools token --store ~/vault --service mail --format header |
+          curl -H @- https://api.example.com
+        kubectl config set-credentials ada --exec-command session-tools \\
+          --exec-api-version client.authentication.k8s.io/v1 \\
+          --exec-arg token --exec-arg --store=/home/ada/vault \\
+          --exec-arg --service=cluster --exec-arg --format=exec-credential
       """)
 
   @OptionGroup var login: LoginOptions
+
+  @Option(name: .long, help: ArgumentHelp("The form of the output.", valueName: "form"))
+  var format = TokenFormat.text
 
   func run() throws {
     let place = try login.open()
     let login = try place.login()
     let session = place.session(login.client)
+    let (log, item) = (try place.accessLog(), try place.itemName)
+    let credential: OAuthCredential
     do {
-      let token = try waiting { try await session.validItem().credential.accessToken }
-      try StandardOutput.write(token + "\n")
-    } catch SessionError.notSignedIn {
-      throw place.loginNeeded("no one is logged in", again: login)
-    } catch SessionError.rejected {
-      throw place.loginNeeded("the server no longer accepts the login", again: login)
-    } catch let error as SessionError {
-      guard let cause = error.underlying as? WebLoginError else { throw error }
-      guard cause.requiresLogin else {
-        throw Remedy.isAboutLogin(cause) ? place.notRefreshed(login, because: cause) : cause
-      }
-      let reason = cause.refusal.map { " (\($0.error))" } ?? ""
-      throw place.loginNeeded(
-        cause.code == .noRefreshToken
-          ? "the login has expired, and the server issued no refresh token"
-          : "the server wants the person to log in again\(reason)", again: login)
+      credential = try waiting { try await session.validItem().credential }
+    } catch {
+      log?.note(item, .failed(error))
+      throw failure(for: error, place, login)
     }
+    log?.note(item, .read)
+    try StandardOutput.write(format.line(of: credential) + "\n")
+  }
+
+  private func failure(
+    for error: any Error, _ place: LoginStore, _ login: StoredLogin
+  ) -> any Error {
+    if case SessionError.notSignedIn = error {
+      return place.loginNeeded("no one is logged in", again: login)
+    }
+    if case SessionError.rejected = error {
+      return place.loginNeeded("the server no longer accepts the login", again: login)
+    }
+    guard let error = error as? SessionError, let cause = error.underlying as? WebLoginError else {
+      return error
+    }
+    guard cause.requiresLogin else {
+      return Remedy.isAboutLogin(cause) ? place.notRefreshed(login, because: cause) : cause
+    }
+    let reason = cause.refusal.map { " (\($0.error))" } ?? ""
+    return place.loginNeeded(
+      cause.code == .noRefreshToken
+        ? "the login has expired, and the server issued no refresh token"
+        : "the server wants the person to log in again\(reason)", again: login)
   }
 }

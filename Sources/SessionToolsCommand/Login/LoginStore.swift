@@ -29,6 +29,18 @@ struct LoginStore {
     self.exclusionTimeout = exclusionTimeout
   }
 
+  /// Returns the record of who got a token; `nil` if the settings do not ask for one.
+  ///
+  /// - Throws: As `AccessLog`.
+  func accessLog() throws -> AccessLog? { try AccessLog(of: "token", store: location) }
+
+  /// The item with the login.
+  ///
+  /// - Throws: `invalidName`.
+  var itemName: ItemName {
+    get throws(StoreError) { try ItemName(name, in: namespace) }
+  }
+
   /// The storage of an unfinished login.
   var pending: PendingLogin.Storage {
     PendingLogin.Storage(

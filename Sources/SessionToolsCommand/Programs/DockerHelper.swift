@@ -29,7 +29,7 @@ struct DockerHelper {
   /// - Throws: Any error of the store, and a failure in Docker's words if it has no credential.
   func get(_ server: String) throws -> String {
     for (itemName, name) in try credentials(for: server) {
-      guard let value = try items.value(for: itemName) else { continue }
+      guard let value = try open.value(for: itemName, as: "docker-credential") else { continue }
       guard let secret = value.copyText() else {
         throw Failure(
           .failure, "\(open.location): \(itemName) is not text, and Docker takes only text")

@@ -20,7 +20,7 @@ struct GitHelper {
     let found = try matching(wanted)
     let exact = found.filter { $0.name.path == wanted.path }
     for (itemName, name) in exact + found.filter({ $0.name.path != wanted.path }) {
-      guard let value = try items.value(for: itemName) else { continue }
+      guard let value = try open.value(for: itemName, as: "git-credential") else { continue }
       // Not possible in git's lines, where the rest would be taken for another attribute.
       guard !value.contains(0),
         !(name.user ?? "").unicodeScalars.contains(where: { $0 == "\n" || $0 == "\0" })

@@ -10,12 +10,16 @@ final class KeyringService: Sendable {
   private static let maximumAttemptCount = 3
 
   private let opener: StoreOpener
+  private let log: AccessLog?
   /// The agent's key, if the store was opened with it.
   private let agentKey = Mutex<AgentKey?>(nil)
 
   /// Serves a store, about which nothing is asked on the terminal.
-  init(_ opener: StoreOpener) {
+  ///
+  /// - Throws: As `AccessLog`.
+  init(_ opener: StoreOpener) throws {
     var opener = opener
+    log = try AccessLog(of: "secret-service", store: opener.location)
     opener.interaction = .never
     self.opener = opener
   }
@@ -25,7 +29,19 @@ final class KeyringService: Sendable {
       unlockCommand: "session-tools unlock \(storeArgument.shellQuoted)",
       open: { [self] () throws(StoreError) in try open() },
       isStillUnlocked: { [self] in isStillUnlocked }, forgetKey: { [self] in forgetKey() },
-      question: { [self] in question(forProcess: $0) })
+      question: { [self] in question(forProcess: $0) },
+      noteRead: noteRead)
+  }
+
+  /// Records a read, if the settings ask for that.
+  private var noteRead: (@Sendable (ItemName, Result<Void, StoreError>, Int32) -> Void)? {
+    guard let log else { return nil }
+    return { name, outcome, process in
+      switch outcome {
+      case .success: log.note(name, .read, process: process)
+      case .failure(let error): log.note(name, .failed(error), process: process)
+      }
+    }
   }
 
   /// The store, as any program's working directory leads to it.

@@ -18,6 +18,8 @@ struct SettingsFile {
 
   private(set) var store: Entry?
   private(set) var service: Entry?
+  /// Where reads are recorded.
+  private(set) var audit: Entry?
 
   /// The path of the current user's file.
   ///
@@ -63,7 +65,7 @@ struct SettingsFile {
 
   private mutating func take(_ line: String, number: Int) throws(Mistake) {
     guard let separator = line.firstIndex(of: "=") else {
-      throw Mistake(text: "write KEY = VALUE; the keys are store and service")
+      throw Mistake(text: "write KEY = VALUE; the keys are store, service and audit")
     }
     let key = Self.trimmed(String(line[..<separator]))
     let value = Self.trimmed(String(line[line.index(after: separator)...]))
@@ -71,7 +73,8 @@ struct SettingsFile {
     switch key {
     case "store": property = \.store
     case "service": property = \.service
-    default: throw Mistake(text: "there is no key '\(key)'; the keys are store and service")
+    case "audit": property = \.audit
+    default: throw Mistake(text: "there is no key '\(key)'; the keys are store, service and audit")
     }
     guard !value.isEmpty else { throw Mistake(text: "\(key) has no value") }
     // Quotes would be part of the name, which is hardly meant.

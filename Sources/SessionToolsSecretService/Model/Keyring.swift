@@ -115,6 +115,11 @@ final class Keyring {
     return found.sorted { ($1.modified, $0.id.path) < ($0.modified, $1.id.path) }.map(\.id)
   }
 
+  /// Returns the name under which an item's secret is stored.
+  ///
+  /// - Throws: `invalidName`.
+  static func name(of id: ItemID) throws(StoreError) -> ItemName { try Place.secret(id).name }
+
   /// Reads a secret; `nil` if it was removed meanwhile.
   ///
   /// - Throws: As `SecretStore.value(for:)`.

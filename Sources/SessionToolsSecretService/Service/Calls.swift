@@ -202,7 +202,16 @@ extension SecretService {
     of id: ItemID, _ session: String, _ client: String
   ) throws(DBusError) -> (value: Variant, byteCount: Int) {
     let (keyring, description) = try item(id)
-    let value = try with(keyring) { keyring throws(StoreError) in try keyring.secret(of: id) }
+    let value = try with(keyring) { keyring throws(StoreError) in
+      do throws(StoreError) {
+        let value = try keyring.secret(of: id)
+        note(id, .success(()), for: client)
+        return value
+      } catch {
+        note(id, .failure(error), for: client)
+        throw error
+      }
+    }
     guard let value else { throw .noSuchObject(id.path) }
     let sealed = try sessions.seal(
       value, contentType: description.contentType, session: session, of: client)

@@ -15,6 +15,9 @@ package struct KeyringAccess: Sendable {
   /// Returns a question to the person who uses a process; `nil` if none can be asked there.
   let question: @Sendable (_ process: Int32) -> Question?
 
+  /// Records that a process has got an item, or that it has not; `nil` if that is not recorded.
+  let noteRead: (@Sendable (ItemName, Result<Void, StoreError>, _ process: Int32) -> Void)?
+
   /// A question to a person.
   package struct Question: Sendable {
     /// Asks, and opens the store; blocks until the person has answered, or it is cancelled.
@@ -35,12 +38,14 @@ package struct KeyringAccess: Sendable {
     open: @escaping @Sendable () throws(StoreError) -> any MigratableStore,
     isStillUnlocked: @escaping @Sendable () -> Bool,
     forgetKey: @escaping @Sendable () -> Void,
-    question: @escaping @Sendable (_ process: Int32) -> Question?
+    question: @escaping @Sendable (_ process: Int32) -> Question?,
+    noteRead: (@Sendable (ItemName, Result<Void, StoreError>, _ process: Int32) -> Void)?
   ) {
     self.unlockCommand = unlockCommand
     self.open = open
     self.isStillUnlocked = isStillUnlocked
     self.forgetKey = forgetKey
     self.question = question
+    self.noteRead = noteRead
   }
 }

@@ -526,6 +526,13 @@ package final class SecretService: @unchecked Sendable {
       [.string(interface.rawValue), .properties(values), .array([], of: "s")])
   }
 
+  /// Records a read, if that is wanted.
+  func note(_ id: ItemID, _ outcome: Result<Void, StoreError>, for client: String) {
+    guard let noteRead = access.noteRead, let name = try? Keyring.name(of: id) else { return }
+    // A client that is gone has no process.
+    noteRead(name, outcome, (try? process(of: client)) ?? 0)
+  }
+
   /// Asks the bus for the process of a client.
   private func process(of client: String) throws(DBusError) -> Int32 {
     let answer = try BlockingAnswer<Variant, DBusError>.wait {
