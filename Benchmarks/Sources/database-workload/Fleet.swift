@@ -14,7 +14,7 @@ extension Workload {
         StoreContainer<Token>(try open(), service: "com.example.refresh")),
       storageIdentifier: "user",
       refresher: SessionRefresher { request in .refreshed(Token(number: request.item.number + 1)) })
-    try session.signIn(Token(number: 0))
+    try await session.signIn(Token(number: 0))
     _ = try await session.validItem(.always)
     let time = try await SuspendingClock().measure {
       for number in 0..<count {
