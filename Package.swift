@@ -178,8 +178,7 @@ let package = Package(
     .target(
       name: "SessionToolsCommand",
       dependencies: [
-        "CSessionToolsGIO", "CSessionToolsGcrypt", "CSessionToolsLinux", "CSessionToolsSecret",
-        "DatabaseStore",
+        "CSessionToolsGIO", "CSessionToolsLinux", "CSessionToolsSecret", "DatabaseStore",
         "LinuxAuthentication", "SealedStore", "SecretServiceStore", "SecurityKeys",
         "SessionAuthentication", "SessionTools", "SessionToolsBase", "SessionToolsLazyLibraries",
         "SessionToolsSecretService", "StoreMigration", "WebLogin",

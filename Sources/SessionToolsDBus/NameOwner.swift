@@ -28,6 +28,18 @@ extension DBusConnection {
     return owner
   }
 
+  /// Returns the process of a connection, by its unique name or another one.
+  ///
+  /// - Throws: `DBusError`; `remote` with `NameHasNoOwner` when there is no such connection.
+  package func process(of name: String, timeout: Duration) async throws(DBusError) -> UInt32 {
+    let answer = try await call(
+      Self.busMethod("GetConnectionUnixProcessID"), [.string(name)], timeout: timeout)
+    guard let process = answer.children.first?.unsigned32 else {
+      throw .unexpected("GetConnectionUnixProcessID")
+    }
+    return process
+  }
+
   /// Returns the unique name of a service's current provider; `nil` when there is no provider.
   ///
   /// - Throws: `DBusError`.

@@ -224,18 +224,28 @@ import Testing
     #expect(outcome.complaint.contains("cannot listen on port \(taken), which another program has"))
   }
 
-  @Test func `shows the address on the terminal alone if that is wanted`() throws {
-    let terminal = try PseudoTerminal(
+  /// Starts a login on a terminal, whose other output goes to files.
+  private func terminal(_ option: String) throws -> PseudoTerminal {
+    try PseudoTerminal(
       server.tool,
       [
         "/bin/sh", "-c",
         "exec session-tools login --issuer \(server.address) --client-id app --store store "
-          + "--service mail --print-address >out 2>err",
+          + "--service mail \(option) >out 2>err",
       ])
+  }
+
+  /// Returns the address of the login that a terminal shows.
+  private func address(on terminal: PseudoTerminal) throws -> String {
+    let lines = terminal.text.split(whereSeparator: \.isNewline)
+    return String(try #require(lines.first { $0.hasPrefix(server.address) }))
+  }
+
+  @Test func `shows the address on the terminal alone if that is wanted`() throws {
+    let terminal = try terminal("--print-address")
     #expect(terminal.shows("Open this address in a browser on this machine:"))
     #expect(terminal.shows("ssh -L "))
-    let line = try #require(
-      terminal.text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(server.address) })
+    let line = try address(on: terminal)
     let answer = try server.tool.run("curl --silent --location '\(line)'")
     #expect(answer.text.contains("The browser's part is done."), "\(answer.complaint)")
     #expect(terminal.end() == 0)
@@ -245,17 +255,10 @@ import Testing
   }
 
   @Test func `takes the address that a browser on another machine came to`() throws {
-    let terminal = try PseudoTerminal(
-      server.tool,
-      [
-        "/bin/sh", "-c",
-        "exec session-tools login --issuer \(server.address) --client-id app --store store "
-          + "--service mail --paste >out 2>err",
-      ])
+    let terminal = try terminal("--paste")
     #expect(terminal.shows("Open this address in a browser:"))
     #expect(terminal.shows("Address (not shown): "))
-    let line = try #require(
-      terminal.text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(server.address) })
+    let line = try address(on: terminal)
     // Without the page that the address leads to.
     let address = try server.tool.run(
       "curl --silent --output page --write-out '%{redirect_url}' '\(line)'"
@@ -263,7 +266,7 @@ import Testing
     #expect(address.hasPrefix("http://127.0.0.1:") && address.contains("code="))
     let begin = address.prefix { $0 != "?" }
     for (wrong, refusal) in [
-      (String(line), "This is not the address"), (String(begin), "This is not the address"),
+      (line, "This is not the address"), (String(begin), "This is not the address"),
       (address.replacing("127.0.0.1", with: "example.com"), "This is not the address"),
       ("\(begin)?code=1&state=2", "This is the address of another login"),
       ("", "This is not the address"),
@@ -281,16 +284,9 @@ import Testing
   }
 
   @Test func `takes a browser's answer while it asks for the address`() throws {
-    let terminal = try PseudoTerminal(
-      server.tool,
-      [
-        "/bin/sh", "-c",
-        "exec session-tools login --issuer \(server.address) --client-id app --store store "
-          + "--service mail --paste >out 2>err",
-      ])
+    let terminal = try terminal("--paste")
     #expect(terminal.shows("Address (not shown): "))
-    let line = try #require(
-      terminal.text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(server.address) })
+    let line = try address(on: terminal)
     let answer = try server.tool.run("curl --silent --location '\(line)'")
     #expect(answer.text.contains("The browser's part is done."), "\(answer.complaint)")
     #expect(terminal.end() == 0)

@@ -31,12 +31,9 @@ extension Provider {
     for (name, program) in ProviderProgram.busNames {
       if try await connection.owner(of: name, until: deadline) == self.name { return program }
     }
-    let answer = try await connection.call(
-      DBusConnection.busMethod("GetConnectionUnixProcessID"), [.string(name)],
-      timeout: deadline.left)
     // For a process that cannot be inspected, because it is another user's, only the number is
     // known.
-    let number = answer.children.first?.unsigned32 ?? 0
+    let number = try await connection.process(of: name, timeout: deadline.left)
     let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(number)/exe")
     return .other(path.map { URL(filePath: $0).lastPathComponent } ?? "process \(number)")
   }

@@ -11,21 +11,7 @@ struct TerminalPrompt: AuthenticationPrompt {
     }
     let prefix = question.failureCount > 0 ? "That was wrong. " : ""
     let text = "\(prefix)\(question.text) ".escapingControls()
-    let line = await withTaskCancellationHandler {
-      await withCheckedContinuation { (continuation: CheckedContinuation<SecretBytes?, Never>) in
-        MainThread.perform {
-          let answer = try? System.askAtTerminal(
-            text, isHidden: question.isSecret, timeout: nil, wake: wake)
-          if case .line(let line) = answer {
-            continuation.resume(returning: line)
-          } else {
-            continuation.resume(returning: nil)
-          }
-        }
-      }
-    } onCancel: {
-      wake.signal()
-    }
+    let line = await MainThread.ask(text, isHidden: question.isSecret, wake: wake)
     guard let line else { throw .cancelledByPerson }
     return line
   }

@@ -36,6 +36,28 @@ enum MainThread {
   /// Queues a job, which the main thread runs as soon as it is free.
   static func perform(_ job: @escaping @Sendable () -> Void) { add(job) }
 
+  /// Asks at the terminal on the main thread.
+  ///
+  /// - Parameters:
+  ///   - question: The question.
+  ///   - isHidden: Whether what is typed is not shown.
+  ///   - wake: What ends the question when the task is cancelled.
+  /// - Returns: The line; `nil` if the person gave none, or the task was cancelled.
+  static func ask(_ question: String, isHidden: Bool, wake: System.Wake) async -> SecretBytes? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        perform {
+          let answer = try? System.askAtTerminal(
+            question, isHidden: isHidden, timeout: nil, wake: wake)
+          let line: SecretBytes? = if case .line(let line)? = answer { line } else { nil }
+          continuation.resume(returning: line)
+        }
+      }
+    } onCancel: {
+      wake.signal()
+    }
+  }
+
   fileprivate static func leave() { add(nil) }
 
   fileprivate static func work() {

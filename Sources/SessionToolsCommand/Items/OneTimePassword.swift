@@ -1,6 +1,6 @@
-import CSessionToolsGcrypt
 package import Foundation
 package import SessionToolsBase
+import SessionToolsSecretService
 
 /// The setting of a generator of one-time passwords that change with time.
 ///
@@ -12,19 +12,11 @@ package struct OneTimePassword {
     case sha256 = "SHA256"
     case sha512 = "SHA512"
 
-    fileprivate var number: Int32 {
+    fileprivate var messageCode: MessageCode {
       switch self {
-      case .sha1: Int32(GCRY_MD_SHA1.rawValue)
-      case .sha256: Int32(GCRY_MD_SHA256.rawValue)
-      case .sha512: Int32(GCRY_MD_SHA512.rawValue)
-      }
-    }
-
-    fileprivate var byteCount: Int {
-      switch self {
-      case .sha1: 20
-      case .sha256: 32
-      case .sha512: 64
+      case .sha1: .sha1
+      case .sha256: .sha256
+      case .sha512: .sha512
       }
     }
   }
@@ -85,30 +77,15 @@ package struct OneTimePassword {
 
   /// Returns the password at a time.
   package func password(at time: Date) -> String {
-    _ = Self.start
     let counter = UInt64(max(0, time.timeIntervalSince1970)) / period
     let message = (0..<8).map { UInt8(truncatingIfNeeded: counter >> (56 - 8 * $0)) }
-    let digest = mac(of: message)
+    let digest = algorithm.messageCode.code(of: message, key: key)
     let offset = Int(digest[digest.count - 1] & 0x0f)
     let number =
       digest[offset..<offset + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7fff_ffff
     let limit = (0..<digitCount).reduce(UInt32(1)) { limit, _ in limit * 10 }
     let digits = String(number % limit)
     return String(repeating: "0", count: digitCount - digits.count) + digits
-  }
-
-  /// Once, because libgcrypt must not be started on two threads at the same time.
-  private static let start: Void = session_tools_gcrypt_start()
-
-  private func mac(of message: [UInt8]) -> [UInt8] {
-    var handle: gcry_md_hd_t?
-    let error = unsafe gcry_md_open(&handle, algorithm.number, UInt32(GCRY_MD_FLAG_HMAC.rawValue))
-    precondition(error == 0, "libgcrypt has these digests")
-    defer { unsafe gcry_md_close(handle) }
-    unsafe _ = gcry_md_setkey(handle, key, key.count)
-    unsafe gcry_md_write(handle, message, message.count)
-    guard let start = unsafe gcry_md_read(handle, 0) else { preconditionFailure("no digest") }
-    return unsafe [UInt8](UnsafeBufferPointer(start: start, count: algorithm.byteCount))
   }
 
   /// Reads Base32 (RFC 4648), in any case of letters, with or without padding, spaces and hyphens.

@@ -71,20 +71,7 @@ enum PastedAddress {
   static func ask(refusal: String?) async -> SecretBytes? {
     guard let wake = try? System.Wake() else { return nil }
     let text = (refusal.map { "\($0)\n" } ?? "") + "Address (not shown): "
-    let address = await withTaskCancellationHandler {
-      await withCheckedContinuation { (continuation: CheckedContinuation<SecretBytes?, Never>) in
-        MainThread.perform {
-          let answer = try? System.askAtTerminal(text, isHidden: true, timeout: nil, wake: wake)
-          if case .line(let line)? = answer {
-            continuation.resume(returning: line)
-          } else {
-            continuation.resume(returning: nil)
-          }
-        }
-      }
-    } onCancel: {
-      wake.signal()
-    }
+    let address = await MainThread.ask(text, isHidden: true, wake: wake)
     guard let address, address.byteCount > System.maximumTerminalLine else { return address }
     return await ask(
       refusal: "The address is longer than a terminal takes. End this with Ctrl-C, and log in with "

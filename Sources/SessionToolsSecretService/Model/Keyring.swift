@@ -212,7 +212,7 @@ final class Keyring {
     try apply(changes)
     ownSecrets[id] = value?.fingerprint ?? ownSecrets[id]
     set(description, of: id)
-    // Of the same second as the last one.
+    // Of the same millisecond as the last one.
     if !isNew { report(.itemChanged(id)) }
   }
 
@@ -468,17 +468,6 @@ extension SecretBytes {
         }
       }
     }
-  }
-
-  fileprivate init(joining parts: [SecretBytes]) {
-    let buffer = ByteBuffer(
-      byteCount: parts.reduce(0) { $0 + $1.byteCount }, isSecret: true)
-    var end = 0
-    for part in parts {
-      buffer.copy(part, to: end)
-      end += part.byteCount
-    }
-    self.init(in: buffer, 0..<end)
   }
 }
 

@@ -9,6 +9,7 @@ extension SecretService {
 
   /// Answers a call, now or later.
   func answer(_ call: DBusCall, _ reply: DBusReply) {
+    closeIfLocked()
     do throws(DBusError) {
       reply.send(.success(try answer(call)))
     } catch {
@@ -223,10 +224,10 @@ extension SecretService {
   ) throws(DBusError) -> [Variant] {
     switch method {
     case "SearchItems":
-      guard try !collection(name).isLocked else { throw try lockedStore() }
+      _ = try openCollection(name)
       return [.objectPaths(try search(Attributes(arguments[0]), in: name))]
     case "CreateItem":
-      guard try !collection(name).isLocked else { throw try lockedStore() }
+      let keyring = try openCollection(name).0
       let (value, contentType) = try sessions.open(arguments[1], of: client)
       let properties = arguments[0].entries
       let attributes = properties[Interface.item.property("Attributes")]
@@ -236,14 +237,13 @@ extension SecretService {
       let description = ItemDescription(
         label: ExactText(try text(Interface.item.property("Label"), in: properties)),
         attributes: attributes.map { Attributes($0) } ?? Attributes(), contentType: contentType)
-      let id = try with(keyring(of: name)) { keyring throws(StoreError) in
+      let id = try with(keyring) { keyring throws(StoreError) in
         try keyring.store(
           value, description, in: name, replaces: arguments[2].boolean ?? false)
       }
       return [.objectPath(id.path), .objectPath(ObjectPath.none)]
     default:
-      guard try !collection(name).isLocked else { throw try lockedStore() }
-      try with(keyring(of: name)) { keyring throws(StoreError) in
+      try with(openCollection(name).0) { keyring throws(StoreError) in
         try keyring.removeCollection(name)
       }
       return [.objectPath(ObjectPath.none)]
@@ -287,17 +287,6 @@ extension SecretService {
       try dismissPrompt(name, of: client)
     }
     return []
-  }
-
-  /// Returns why the store is locked.
-  private func lockedStore() throws(DBusError) -> DBusError {
-    do throws(DBusError) {
-      _ = try opened()
-    } catch {
-      return error
-    }
-    throw DBusError(
-      .remote("org.freedesktop.DBus.Error.Failed"), "the store was unlocked just now; try again")
   }
 
   // MARK: Properties
@@ -345,8 +334,7 @@ extension SecretService {
   private func set(_ name: String, of object: ObjectPath, to value: Variant) throws(DBusError) {
     switch object {
     case .collection(let collection):
-      guard try !self.collection(collection).isLocked else { throw try lockedStore() }
-      try with(keyring(of: collection)) { keyring throws(StoreError) in
+      try with(openCollection(collection).0) { keyring throws(StoreError) in
         try keyring.setLabel(value.text ?? "", ofCollection: collection)
       }
     case .item(let id):

@@ -1,5 +1,5 @@
 /// The interfaces of the objects, as the Secret Service specification has them.
-enum Interface: String, CaseIterable {
+enum Interface: String {
   case service = "org.freedesktop.Secret.Service"
   case collection = "org.freedesktop.Secret.Collection"
   case item = "org.freedesktop.Secret.Item"

@@ -78,10 +78,7 @@ package final class SecretService: @unchecked Sendable {
 
   /// Returns the program that has the name, for people.
   private func nameOfOwner() async throws(DBusError) -> String {
-    let answer = try await connection.call(
-      DBusConnection.busMethod("GetConnectionUnixProcessID"), [.string(Self.busName)],
-      timeout: Self.busTimeout)
-    let process = answer.children.first?.unsigned32 ?? 0
+    let process = try await connection.process(of: Self.busName, timeout: Self.busTimeout)
     let name = FileManager.default.contents(atPath: "/proc/\(process)/comm")
       .map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines) }
     return "\(name ?? "another program") (process \(process))"
@@ -101,10 +98,7 @@ package final class SecretService: @unchecked Sendable {
   /// - Returns: The collections.
   /// - Throws: `IsLocked`, or the store's error.
   func opened(unlocks: Bool = false) throws(DBusError) -> Keyring {
-    if let keyring {
-      if access.isStillUnlocked() { return keyring }
-      close()
-    }
+    if let keyring { return keyring }
     if unlocks { isHeld = false }
     guard !isHeld else { throw locked }
     let start = ContinuousClock.now
@@ -118,6 +112,12 @@ package final class SecretService: @unchecked Sendable {
         start.duration(to: .now) > .seconds(1) ? (refusal, .now + .seconds(10)) : nil
       throw refusal
     }
+  }
+
+  /// Closes the store if its key may not be used any more: once for each call, because it may ask
+  /// an agent.
+  func closeIfLocked() {
+    if keyring != nil, !access.isStillUnlocked() { close() }
   }
 
   private var locked: DBusError {
@@ -164,7 +164,8 @@ package final class SecretService: @unchecked Sendable {
       guard let self, let keyring, keyring.store as AnyObject === store as AnyObject else {
         return
       }
-      if access.isStillUnlocked() { checkLater(store) } else { close() }
+      closeIfLocked()
+      if self.keyring != nil { checkLater(store) }
     }
   }
 
@@ -272,6 +273,17 @@ package final class SecretService: @unchecked Sendable {
     return ["default", Self.defaultCollection].contains(alias) ? Self.defaultCollection : nil
   }
 
+  /// Returns a collection that can be read, and what has it.
+  ///
+  /// - Throws: `NoSuchObject`, `IsLocked`, or the store's error.
+  func openCollection(_ name: String) throws(DBusError) -> (Keyring, CollectionDescription) {
+    let keyring = try keyring(of: name)
+    guard let description = keyring.collections[name] else {
+      throw .noSuchObject(ObjectPath.collection(name).text)
+    }
+    return (keyring, description)
+  }
+
   /// Returns what a collection is, as far as that is known.
   ///
   /// - Returns: The description, and whether the collection is locked.
@@ -279,10 +291,7 @@ package final class SecretService: @unchecked Sendable {
   ///   store's error.
   func collection(_ name: String) throws(DBusError) -> (CollectionDescription, isLocked: Bool) {
     do throws(DBusError) {
-      guard let found = try keyring(of: name).collections[name] else {
-        throw .noSuchObject(ObjectPath.collection(name).text)
-      }
-      return (found, false)
+      return (try openCollection(name).1, false)
     } catch {
       guard error.saysLocked else { throw error }
       if let known = known?.collections[name] { return (known, true) }
@@ -535,12 +544,10 @@ package final class SecretService: @unchecked Sendable {
 
   /// Asks the bus for the process of a client.
   private func process(of client: String) throws(DBusError) -> Int32 {
-    let answer = try BlockingAnswer<Variant, DBusError>.wait {
+    let process = try BlockingAnswer<UInt32, DBusError>.wait {
       [connection] () async throws(DBusError) in
-      try await connection.call(
-        DBusConnection.busMethod("GetConnectionUnixProcessID"), [.string(client)],
-        timeout: Self.busTimeout)
+      try await connection.process(of: client, timeout: Self.busTimeout)
     }
-    return Int32(bitPattern: answer.children.first?.unsigned32 ?? 0)
+    return Int32(bitPattern: process)
   }
 }

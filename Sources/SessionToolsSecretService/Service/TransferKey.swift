@@ -25,15 +25,13 @@ import SecretStores
     0x49, 0x28, 0x66, 0x51, 0xec, 0xe6, 0x53, 0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
   ]
 
-  private static let start: Void = session_tools_gcrypt_start()
-
   /// Agrees on a key with a client.
   ///
   /// - Parameter other: The client's public key.
   /// - Returns: The key, and the public key for the client; `nil` if the client's is not usable: of
   ///   another length, or outside of 2…p-2, which would make the secret known to all.
   static func agree(with other: [UInt8]) -> (key: TransferKey, publicKey: [UInt8])? {
-    _ = start
+    MessageCode.start()
     guard (1...publicKeyByteCount).contains(other.count) else { return nil }
     var generator = SystemRandomNumberGenerator()
     let exponent = (0..<publicKeyByteCount).map { _ in UInt8.random(in: 0...255, using: &generator)
@@ -55,20 +53,8 @@ import SecretStores
 
   /// HKDF with SHA-256, an empty salt and no information: its first block.
   private static func derive(from secret: [UInt8]) -> [UInt8] {
-    let extracted = mac(of: secret, key: [UInt8](repeating: 0, count: 32))
-    return Array(mac(of: [1], key: extracted).prefix(byteCount))
-  }
-
-  private static func mac(of message: [UInt8], key: [UInt8]) -> [UInt8] {
-    var handle: gcry_md_hd_t?
-    check(
-      unsafe gcry_md_open(
-        &handle, Int32(GCRY_MD_SHA256.rawValue), UInt32(GCRY_MD_FLAG_HMAC.rawValue)))
-    defer { unsafe gcry_md_close(handle) }
-    check(unsafe gcry_md_setkey(handle, key, key.count))
-    unsafe gcry_md_write(handle, message, message.count)
-    guard let start = unsafe gcry_md_read(handle, 0) else { preconditionFailure("no digest") }
-    return unsafe [UInt8](UnsafeBufferPointer(start: start, count: 32))
+    let extracted = MessageCode.sha256.code(of: secret, key: [UInt8](repeating: 0, count: 32))
+    return Array(MessageCode.sha256.code(of: [1], key: extracted).prefix(byteCount))
   }
 
   /// Seals bytes with AES-128 in CBC mode, padded as PKCS #7.
