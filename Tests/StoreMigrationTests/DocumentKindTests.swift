@@ -12,6 +12,8 @@ import Testing
   private static let readers: [String: Reader] = [
     "keepass-xml:": KeePassXML.items, "keepass-csv:": KeePassCSV.items,
     "bitwarden:": BitwardenExport.items, "keyring-file:": KeyringFile.items,
+    "browser-csv:": BrowserCSV.items, "aws-credentials:": AWSCredentials.items,
+    "netrc:": Netrc.items, "gh-hosts:": GitHubHosts.items,
   ]
 
   /// A file, what the error calls it, and a part of what to do.
@@ -58,10 +60,6 @@ import Testing
       "[{\"type\": 1, \"name\": \"geheim\"}]", "a list of JSON values", "bw export --format json"),
     Wrong(" [\n]", "a list of JSON values", "bw export --format json"),
     Wrong("{\"version\": \"1\", \"vaults\": {\"a\": {}}}", "Proton Pass", "KeePassXC"),
-    Wrong("name,url,username,password\na,b,c,geheim\n", "a CSV export of a browser", "KeePassXC"),
-    Wrong(
-      "\"url\",\"username\",\"password\",\"httpRealm\",\"formActionOrigin\",\"guid\"\n",
-      "a CSV export of Firefox", "KeePassXC"),
     Wrong("url,username,password,totp,extra,name,grouping,fav\n", "LastPass", "KeePassXC"),
     Wrong(
       "\"Account\",\"Login Name\",\"Password\",\"Web Site\",\"Comments\"", "KeePass 1",
@@ -102,6 +100,14 @@ import Testing
     ("jsonl:", "{\"service\": \"s\", \"identifier\": \"i\", \"value\": \"geheim\"}"),
     ("jsonl:", "{\"service\":\"s\",\"identifier\":\"i\",\"value\":\"1\"}\n{\"service\":\"t\"}\n"),
     ("keyring-file:", "[service]\nuser = eA==\n"),
+    ("browser-csv:", "name,url,username,password\na,b,c,geheim\n"),
+    (
+      "browser-csv:",
+      "\"url\",\"username\",\"password\",\"httpRealm\",\"formActionOrigin\",\"guid\"\n"
+    ),
+    ("aws-credentials:", "# mine\n\n[default]\naws_access_key_id = geheim\n"),
+    ("netrc:", "machine example.com login ada password geheim\n"),
+    ("gh-hosts:", "github.com:\n    user: ada\n    oauth_token: geheim\n"),
   ]
 
   @Test(arguments: readable, readers.keys.sorted())
@@ -135,7 +141,7 @@ import Testing
     throws
   {
     for text in ["", "\u{FEFF}", " \n\n"] {
-      for source in ["keepass-xml:", "keepass-csv:", "bitwarden:"] {
+      for source in Self.readers.keys where source != "keyring-file:" {
         let error = complaint(Array(text.utf8), Self.readers[source]!)
         #expect(error?.reason.hasPrefix("this is empty, not ") == true)
       }

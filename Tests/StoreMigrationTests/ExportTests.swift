@@ -96,6 +96,124 @@ import Testing
     #expect(listing.omissions[0].reason.hasPrefix("the service name has 4097 bytes"))
   }
 
+  @Test(arguments: [
+    "name,url,username,password,note\nn,https://a/x,u,\"p,\",\n,https://b.example:8/x,v,q,n\n",
+    "Title,URL,Username,Password,Notes,OTPAuth\nn,https://a/x,u,\"p,\",,\n,https://b.example:8/x,v,q,n,\n",
+    "\"url\",\"username\",\"password\",\"httpRealm\",\"formActionOrigin\",\"guid\",\"title\",\"note\"\n"
+      + "https://a/x,u,\"p,\",,f,{1},n,\nhttps://b.example:8/x,v,q,,f,{2},,n\n",
+  ])
+  func `browsers' exports name the columns in their own ways`(_ text: String) throws {
+    #expect(
+      try items(text, BrowserCSV.items) == [
+        "n url": "https://a/x", "n username": "u", "n password": "p,",
+        "b.example url": "https://b.example:8/x", "b.example username": "v",
+        "b.example password": "q", "b.example notes": "n",
+      ])
+  }
+
+  // MARK: Files that programs keep
+
+  @Test func `profiles of AWS have keys with all characters, comments and settings of lines`()
+    throws
+  {
+    let text = """
+      # a comment
+      [default]
+      aws_access_key_id = AKIA
+      AWS_Secret_Access_Key=a/b+c==#d
+      ; another
+      s3 =
+        max_queue_size = 1
+
+      [work account]
+      aws_access_key_id: geheim
+      """
+    #expect(
+      try items(text, AWSCredentials.items) == [
+        "aws/default aws_access_key_id": "AKIA", "aws/default aws_secret_access_key": "a/b+c==#d",
+        "aws/work account aws_access_key_id": "geheim",
+      ])
+    let store = try AWSCredentials.items(SecretBytes(utf8: text), name: "file")
+    #expect(try store.listing().omissions.map(\.part) == ["s3"])
+  }
+
+  @Test(arguments: [
+    ("[a]\naws_access_key_id=1\ngeheim\n", "line 3: it is no setting"),
+    ("[a]\naws_access_key_id=1\n[a]\n", "line 3: the profile is already"),
+    ("[a]\naws_access_key_id=1\naws_access_key_id=geheim\n", "line 3: the setting has no name"),
+    ("[a]\n  aws_access_key_id=geheim\n", "line 2: a line is indented"),
+    ("[x\naws_access_key_id=geheim\n", "line 1: a profile has no name"),
+  ])
+  func `a file of AWS that is not well-formed is refused`(_ text: String, _ reason: String) {
+    #expect(complaint(text, AWSCredentials.items)?.hasPrefix("file, \(reason)") == true)
+  }
+
+  @Test func `netrc has words in any lines, quotes, comments and macros`() throws {
+    let text = """
+      machine a.example login ada password "a \\"b\\nc" account x
+      # machine b.example password no
+      machine a.example
+        user bob passwd #1
+      macdef init
+      machine c.example password no
+
+      machine machine login login password password
+      default login anonymous
+      """
+    #expect(
+      try items(text, Netrc.items) == [
+        "a.example username": "ada", "a.example password": "a \"b\nc", "a.example account": "x",
+        "a.example (2) username": "bob", "a.example (2) password": "#1",
+        "machine username": "login", "machine password": "password",
+        "default username": "anonymous",
+      ])
+    let store = try Netrc.items(SecretBytes(utf8: text), name: "file")
+    #expect(try store.listing().omissions.map(\.part) == ["the macro init"])
+  }
+
+  @Test(arguments: [
+    ("machine a login u password ge heim\n", "line 1: a word is none of"),
+    ("machine a login\n", "line 1: nothing follows login"),
+    ("machine a password \"geheim\n", "line 1: a quote is not closed"),
+    ("# c\nlogin u password geheim\n", "line 2: it is of no machine"),
+  ])
+  func `netrc that is not well-formed is refused`(_ text: String, _ reason: String) {
+    #expect(complaint(text, Netrc.items)?.hasPrefix("file, \(reason)") == true)
+  }
+
+  @Test func `gh's file has several users, and tokens that are elsewhere`() throws {
+    let text = """
+      github.com:
+          git_protocol: https
+          users:
+              ada:
+                  oauth_token: gho_1
+              "bob":
+          user: ada
+          oauth_token: gho_1
+      ghe.example.com:
+          oauth_token: 'gho_''2'
+          user: eve
+      """
+    #expect(
+      try items(text, GitHubHosts.items) == [
+        "gh:github.com ada": "gho_1", "gh:ghe.example.com eve": "gho_'2",
+      ])
+    let store = try GitHubHosts.items(SecretBytes(utf8: text), name: "file")
+    #expect(try store.listing().omissions.map(\.part) == ["bob"])
+  }
+
+  @Test(arguments: [
+    ("github.com:\n    oauth_token: [geheim]\n", "line 2: its value is of no form"),
+    ("github.com:\n    oauth_token: geheim\n  user: a\n", "line 3: its indentation"),
+    ("github.com:\n    oauth_token: a\n    oauth_token: geheim\n", "line 3: it is already"),
+    ("github.com:\n    oauth_token: a\n      b: geheim\n", "line 2: it goes on"),
+    ("github.com:\n    oauth_token: a\n    - geheim\n", "line 3: it is no line"),
+  ])
+  func `what gh does not write is refused`(_ text: String, _ reason: String) {
+    #expect(complaint(text, GitHubHosts.items)?.hasPrefix("file, \(reason)") == true)
+  }
+
   // MARK: XML
 
   private func database(_ content: String) -> String {

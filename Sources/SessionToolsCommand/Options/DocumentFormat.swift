@@ -13,6 +13,28 @@ enum DocumentFormat: String, CaseIterable {
   case keePassXML = "keepass-xml"
   /// The unencrypted JSON export of Bitwarden.
   case bitwarden
+  /// The passwords that a browser exports.
+  case browserCSV = "browser-csv"
+  /// The keys of AWS's programs.
+  case awsCredentials = "aws-credentials"
+  /// The passwords of programs of the network.
+  case netrc
+  /// The tokens of GitHub's program.
+  case gitHubHosts = "gh-hosts"
+
+  /// Where the program itself keeps the file; `nil` for an export.
+  ///
+  /// - Throws: `unavailable` if this user has no home directory.
+  var standardPath: String? {
+    get throws(StoreError) {
+      switch self {
+      case .awsCredentials: try AWSCredentials.standardPath
+      case .netrc: try Netrc.standardPath
+      case .gitHubHosts: try GitHubHosts.standardPath
+      case .jsonLines, .keePassCSV, .keePassXML, .bitwarden, .browserCSV: nil
+      }
+    }
+  }
 
   /// The most that is read, because all of it is in memory at the same time.
   static let maximumByteCount = 1 << 30
@@ -46,6 +68,10 @@ enum DocumentFormat: String, CaseIterable {
     case .keePassCSV: return try KeePassCSV.items(content, name: name)
     case .keePassXML: return try KeePassXML.items(content, name: name)
     case .bitwarden: return try BitwardenExport.items(content, name: name)
+    case .browserCSV: return try BrowserCSV.items(content, name: name)
+    case .awsCredentials: return try AWSCredentials.items(content, name: name)
+    case .netrc: return try Netrc.items(content, name: name)
+    case .gitHubHosts: return try GitHubHosts.items(content, name: name)
     }
   }
 }

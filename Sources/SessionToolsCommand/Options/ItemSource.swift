@@ -27,9 +27,9 @@ enum ItemSource {
     "The source: a store, as for other commands; the items of another program in the Secret "
     + "Service, \(dialects.joined(separator: " ")), with a collection after the colon if it is "
     + "not the default one; libsecret-file:, or libsecret-file:FILE, with its password; pass:, or "
-    + "pass:DIRECTORY; keyring-file:, or keyring-file:FILE, of Python's keyring; an export in "
-    + "plain text, \(documents.joined(separator: " ")), with the file, or - for standard input, "
-    + "after the colon."
+    + "pass:DIRECTORY; keyring-file:, or keyring-file:FILE, of Python's keyring; a file in "
+    + "plain text, \(documents.joined(separator: " ")), after the colon, or - for standard input. "
+    + "aws-credentials:, netrc: and gh-hosts: alone are where those programs keep it."
 
   /// The kinds of sources with a path, by what their identities begin with.
   static let kindsByIdentity = [
@@ -66,8 +66,10 @@ enum ItemSource {
         self = .store(try StoreLocation(argument, kinds: Self.kinds))
         return
       }
-      guard !rest.isEmpty else { throw ValidationError("Write \(kind):FILE, or \(kind):-.") }
-      self = .document(format, path: rest)
+      guard let path = try rest.isEmpty ? format.standardPath : rest else {
+        throw ValidationError("Write \(kind):FILE, or \(kind):-.")
+      }
+      self = .document(format, path: path)
     }
   }
 

@@ -7,7 +7,8 @@ package import SecretStores
 /// Nothing of the content is in the texts.
 package indirect enum DocumentKind: Hashable, Sendable {
   // What a source reads.
-  case keePassXML, keePassCSV, bitwarden, jsonLines, keyringFile, libsecretFile
+  case keePassXML, keePassCSV, browserCSV, bitwarden, jsonLines, keyringFile, libsecretFile
+  case awsCredentials, gitHubHosts, netrc
   // Text of other programs.
   case encryptedBitwarden, bitwardenCSV
   case protonPass, jsonList, otherJSON
@@ -55,8 +56,10 @@ package indirect enum DocumentKind: Hashable, Sendable {
     switch (wanted, self) {
     case (.store, .text), (.store, .otherCSV): false
     case (_, .text), (.keePassXML, .otherXML), (.bitwarden, .otherJSON),
-      (.bitwarden, .encryptedBitwarden), (.keePassCSV, .otherCSV), (.jsonLines, .otherJSON),
-      (.jsonLines, .empty), (.keyringFile, .empty), (.keyringFile, .otherCSV):
+      (.bitwarden, .encryptedBitwarden), (.keePassCSV, .otherCSV), (.browserCSV, .otherCSV),
+      (.jsonLines, .otherJSON), (.jsonLines, .empty), (.keyringFile, .empty),
+      (.keyringFile, .otherCSV), (.netrc, .otherCSV),
+      (.gitHubHosts, .otherCSV):
       true
     case (.bitwarden, .utf16(let kind)):
       // Foundation reads this encoding of JSON.
@@ -129,16 +132,35 @@ extension DocumentKind {
 
   private static func text(_ bytes: [UInt8]) -> DocumentKind {
     let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
-    let text = bytes.drop { " \t\r\n".utf8.contains($0) }
+    var text = bytes.drop { " \t\r\n".utf8.contains($0) }
+    // A person's comments.
+    while text.first == UInt8(ascii: "#"), let end = text.firstIndex(of: UInt8(ascii: "\n")) {
+      text = text[end...].drop { " \t\r\n".utf8.contains($0) }
+    }
     switch text.first {
     case nil: return .empty
     case UInt8(ascii: "<"): return xml(text)
     case UInt8(ascii: "{"): return json(text)
     case UInt8(ascii: "["):
       let next = text.dropFirst().first { !" \t\r\n".utf8.contains($0) }
-      return next.map { "{[\"]".utf8.contains($0) } ?? false ? .jsonList : .keyringFile
-    default: return csv(text)
+      if next.map({ "{[\"]".utf8.contains($0) }) ?? false { return .jsonList }
+      return has("aws_access_key_id", in: text) ? .awsCredentials : .keyringFile
+    default: return lines(text) ?? csv(text)
     }
+  }
+
+  private static func has(_ word: String, in text: ArraySlice<UInt8>) -> Bool {
+    Data(text).range(of: Data(word.utf8)) != nil
+  }
+
+  /// Files of words in lines.
+  private static func lines(_ text: ArraySlice<UInt8>) -> DocumentKind? {
+    let first = text.prefix { !" \t\r\n".utf8.contains($0) }
+    if ["machine", "default", "macdef"].contains(where: { first.elementsEqual($0.utf8) }) {
+      return .netrc
+    }
+    return first.last == UInt8(ascii: ":")
+      && ["oauth_token:", "git_protocol:"].contains { has($0, in: text) } ? .gitHubHosts : nil
   }
 
   private static func xml(_ text: ArraySlice<UInt8>) -> DocumentKind {
@@ -179,11 +201,11 @@ extension DocumentKind {
     (["group", "title", "username", "password"], .keePassCSV),
     (["login_username", "login_password"], .bitwardenCSV),
     (["account", "login name", "password", "web site"], .csv(of: "KeePass 1")),
-    (["httprealm", "formactionorigin", "password"], .csv(of: "Firefox")),
+    (["httprealm", "formactionorigin", "password"], .browserCSV),
     (["grouping", "extra", "username", "password"], .csv(of: "LastPass")),
     (["username2", "title", "password"], .csv(of: "Dashlane")),
-    (["otpauth", "title", "username", "password"], .csv(of: "1Password or Apple")),
-    (["name", "url", "username", "password"], .csv(of: "a browser")),
+    (["otpauth", "title", "username", "password"], .browserCSV),
+    (["name", "url", "username", "password"], .browserCSV),
   ]
 
   private static func csv(_ text: ArraySlice<UInt8>) -> DocumentKind {
@@ -219,6 +241,10 @@ extension DocumentKind {
     switch self {
     case .keePassXML: "keepass-xml:"
     case .keePassCSV: "keepass-csv:"
+    case .browserCSV: "browser-csv:"
+    case .awsCredentials: "aws-credentials:"
+    case .gitHubHosts: "gh-hosts:"
+    case .netrc: "netrc:"
     case .bitwarden: "bitwarden:"
     case .jsonLines: "jsonl:"
     case .keyringFile: "keyring-file:"
@@ -232,6 +258,10 @@ extension DocumentKind {
     switch self {
     case .keePassXML: "an XML export of KeePass 2 or KeePassXC"
     case .keePassCSV: "a CSV export of KeePassXC"
+    case .browserCSV: "a CSV export of a browser"
+    case .awsCredentials: "a file of AWS's keys"
+    case .gitHubHosts: "the hosts file of gh"
+    case .netrc: "a netrc file"
     case .bitwarden: "a JSON export of Bitwarden"
     case .jsonLines: "JSON Lines"
     case .keyringFile: "a file of Python's keyring"
@@ -314,7 +344,8 @@ extension DocumentKind {
   /// The rest of a command whose output has this kind.
   private var pipe: String {
     switch self {
-    case .keePassXML, .keePassCSV, .bitwarden, .jsonLines:
+    case .keePassXML, .keePassCSV, .browserCSV, .awsCredentials, .gitHubHosts, .netrc,
+      .bitwarden, .jsonLines:
       "| session-tools import STORE \(source ?? "")-"
     default: "> NEW, and give NEW with the kind of source that it is"
     }
@@ -325,6 +356,7 @@ extension DocumentKind {
     switch self {
     case .keePassXML: "Export the database with keepassxc-cli export --format xml"
     case .keePassCSV: "Export the database with keepassxc-cli export --format csv"
+    case .browserCSV: "Export the passwords in the browser's settings, as a CSV file"
     case .bitwarden: "Export with bw export --format json, or in the format .json"
     case .jsonLines: "Write one JSON object in each line, as session-tools export --plaintext does"
     default: nil

@@ -22,45 +22,20 @@ package enum KeePassCSV {
   package static func items(
     _ text: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
-    let bytes = text.copyBytes()
-    try DocumentKind(of: bytes).check(is: .keePassCSV, name: name)
-    var reader = CSVReader(bytes, name: name)
-    let header = try reader.next() ?? []
-    guard needed.allSatisfy(header.contains), Set(header).count == header.count else {
-      throw StoreError(
-        .undecodable, store: "\(name), line 1",
-        reason: "it does not name the columns \(needed.joined(separator: ", "))",
-        remedy: "Export the database with keepassxc-cli export --format csv")
+    let table = CSVExport(
+      kind: .keePassCSV, program: "KeePassXC",
+      needed: ["Group", "Title", "Username", "Password"],
+      // What is no secret, and has a value for every entry.
+      ignored: ["Icon", "Last Modified", "Created"],
+      names: [
+        "Username": "username", "Password": "password", "URL": "url", "Notes": "notes",
+        "TOTP": "otp",
+      ],
+      naming: ["Group", "Title"],
+      remedy: "Export the database with keepassxc-cli export --format csv")
+    return try table.items(text, name: name) { row in
+      (row["Group"] ?? "").split(separator: "/").dropFirst().map(String.init)
+        + [row["Title"] ?? ""]
     }
-    var entries = ExportedEntries(name, of: "KeePassXC")
-    while let row = try reader.next() {
-      // A spreadsheet's empty line, and one with nothing but white space.
-      let isBlank = row.count == 1 && row[0].allSatisfy(\.isWhitespace)
-      guard !isBlank, row.contains(where: { !$0.isEmpty }) else { continue }
-      guard row.count == header.count else {
-        throw reader.undecodable(
-          "the number of fields is \(row.count), and the number of columns \(header.count)")
-      }
-      var (group, title) = ("", "")
-      var fields: [ExportedEntries.Field] = []
-      for (column, value) in zip(header, row) {
-        switch column {
-        case "Group": group = value
-        case "Title": title = value
-        case _ where ignored.contains(column): break
-        default: fields.append(ExportedEntries.Field(name: names[column] ?? column, value: value))
-        }
-      }
-      let groups = group.split(separator: "/").dropFirst().map(String.init)
-      entries.add(groups + [title], fields)
-    }
-    return entries.store
   }
-
-  private static let needed = ["Group", "Title", "Username", "Password"]
-  /// What is no secret, and has a value for every entry.
-  private static let ignored: Set = ["Icon", "Last Modified", "Created"]
-  private static let names = [
-    "Username": "username", "Password": "password", "URL": "url", "Notes": "notes", "TOTP": "otp",
-  ]
 }

@@ -21,6 +21,14 @@ extension FuzzTarget {
       "keepass-xml", maximumByteCount: 4096, check: ExportTarget(parse: KeePassXML.items).check),
     FuzzTarget(
       "bitwarden", maximumByteCount: 4096, check: ExportTarget(parse: BitwardenExport.items).check),
+    FuzzTarget(
+      "browser-csv", maximumByteCount: 2048, check: ExportTarget(parse: BrowserCSV.items).check),
+    FuzzTarget(
+      "aws-credentials", maximumByteCount: 2048,
+      check: ExportTarget(parse: AWSCredentials.items).check),
+    FuzzTarget("netrc", maximumByteCount: 2048, check: ExportTarget(parse: Netrc.items).check),
+    FuzzTarget(
+      "gh-hosts", maximumByteCount: 2048, check: ExportTarget(parse: GitHubHosts.items).check),
   ]
 }
 
