@@ -36,6 +36,24 @@ import Testing
     #expect(try store.compact() == 0)
   }
 
+  @Test func `a rewriting keeps the times at which items were put`() throws {
+    let before = Date()
+    for item in ["old", "new"] { try store.put("1", as: item) }
+    let first = try store.timesOfChange()
+    #expect(first.values.allSatisfy { $0 > before - 0.001 && $0 <= Date() })
+    // The clock has whole milliseconds.
+    Thread.sleep(forTimeInterval: 0.002)
+    try store.put("2", as: "new")
+    let times = try store.timesOfChange()
+    #expect(times[name("old")] == first[name("old")])
+    #expect(try #require(times[name("new")]) > #require(first[name("new")]))
+    try store.compact()
+    #expect(try store.timesOfChange() == times)
+    try store.rotate()
+    #expect(try store.timesOfChange() == times)
+    #expect(try scratch.open().timesOfChange() == times)
+  }
+
   @Test func `more than 16 MiB of superseded records are freed, but no newest value`()
     async throws
   {

@@ -98,8 +98,9 @@ import Testing
 
   @Test(arguments: [
     "name,url,username,password,note\nn,https://a/x,u,\"p,\",\n,https://b.example:8/x,v,q,n\n",
-    "Title,URL,Username,Password,Notes,OTPAuth\nn,https://a/x,u,\"p,\",,\n,https://b.example:8/x,v,q,n,\n",
-    "\"url\",\"username\",\"password\",\"httpRealm\",\"formActionOrigin\",\"guid\",\"title\",\"note\"\n"
+    "Title,URL,Username,Password,Notes,OTPAuth\n"
+      + "n,https://a/x,u,\"p,\",,\n,https://b.example:8/x,v,q,n,\n",
+    "\"url\",\"username\",\"password\",\"httpRealm\",\"formActionOrigin\",\"guid\",title,note\n"
       + "https://a/x,u,\"p,\",,f,{1},n,\nhttps://b.example:8/x,v,q,,f,{2},,n\n",
   ])
   func `browsers' exports name the columns in their own ways`(_ text: String) throws {
@@ -172,7 +173,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("machine a login u password ge heim\n", "line 1: a word is none of"),
+    ("machine a login u password ge heim\n", "line 1: a word is not"),
     ("machine a login\n", "line 1: nothing follows login"),
     ("machine a password \"geheim\n", "line 1: a quote is not closed"),
     ("# c\nlogin u password geheim\n", "line 2: it is of no machine"),

@@ -73,6 +73,11 @@ struct RecordPrefix: Equatable {
     buffer.load(UInt32.self, at: offset + nonceOffset)
   }
 
+  /// Returns when a record's item was put, as a writer wrote it; `nil` when it wrote no time.
+  static func time(_ buffer: ByteBuffer, at offset: Int, maskKey: KeyBytes) -> RecordTime? {
+    RecordTime(in: buffer, at: offset + nonceOffset, maskKey: maskKey)
+  }
+
   /// Returns the range of the nonce of a record.
   static func nonceRange(at offset: Int) -> Range<Int> {
     offset + nonceOffset..<offset + chainedByteCount

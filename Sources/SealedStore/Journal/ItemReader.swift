@@ -56,6 +56,9 @@ struct ItemReader {
     steps.finish()
   }
 
+  /// Returns when the item of an open record was put; `nil` when the writer wrote no time.
+  func time(of record: RecordOpener.OpenRecord) -> RecordTime? { opener.time(of: record) }
+
   private func isEntry(_ entry: ItemIndex.Entry, of record: RecordOpener.OpenRecord) -> Bool {
     switch parts {
     case .value: entry.isEntry(of: record.prefix)

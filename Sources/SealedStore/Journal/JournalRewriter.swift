@@ -43,10 +43,12 @@ struct JournalRewriter {
     try file.write(head.encoded(), 0..<JournalHead.byteCount, at: 0)
   }
 
-  /// Adds an open record.
+  /// Adds an open record, with the time at which its item was put.
   ///
   /// - Throws: `noSpace` or `io`.
-  mutating func add(_ record: RecordOpener.OpenRecord) throws(StoreError) {
+  mutating func add(
+    _ record: RecordOpener.OpenRecord, _ time: RecordTime?
+  ) throws(StoreError) {
     let lengths = record.prefix.lengths
     let place = try place(for: lengths.record)
     // Copy both parts with their padding; the old tags are overwritten.
@@ -54,19 +56,24 @@ struct JournalRewriter {
     buffer.copy(record.buffer, parts, to: place + RecordPrefix.byteCount)
     // The tag in the old prefix is not used: a rotation has another key for tags.
     let tag = ItemTag(of: record.buffer, record.canonicalName, tagKey: keys.tagKey)
-    entries.append((sealer.seal(buffer, at: place, lengths, kind: nextKind, tag: tag), false))
+    let entry = sealer.seal(
+      buffer, at: place, lengths, kind: nextKind, tag: tag, time: time)
+    entries.append((entry, false))
   }
 
   /// Adds a value under a name of its own.
   ///
   /// - Throws: `noSpace` or `io`.
-  mutating func add(_ value: SecretBytes, for name: ItemName) throws(StoreError) {
+  mutating func add(
+    _ value: SecretBytes, for name: ItemName, _ time: RecordTime?
+  ) throws(StoreError) {
     let record = UnsealedRecord(.put(value, for: name))
     let byteCount = record.lengths.record
     let place = try place(for: byteCount)
     // The padding must be zeros, and the buffer may have been used before.
     buffer.copy([UInt8](repeating: 0, count: byteCount), to: place)
-    let entry = record.seal(in: buffer, at: place, kind: nextKind, &sealer, tagKey: keys.tagKey)
+    let entry = record.seal(
+      in: buffer, at: place, kind: nextKind, time, &sealer, tagKey: keys.tagKey)
     entries.append((entry, false))
   }
 
@@ -99,7 +106,7 @@ struct JournalRewriter {
       let void = UnsealedRecord.void
       let place = try place(for: void.lengths.record)
       let entry = void.seal(
-        in: buffer, at: place, kind: [.first, .last], &sealer, tagKey: keys.tagKey)
+        in: buffer, at: place, kind: [.first, .last], nil, &sealer, tagKey: keys.tagKey)
       entries.append((entry, true))
     }
     try flush()

@@ -70,6 +70,11 @@ struct RecordOpener: Sendable {
     ItemTag(of: record.buffer, record.canonicalName, tagKey: tagKey)
   }
 
+  /// Returns when the item of an open record was put; `nil` when the writer wrote no time.
+  func time(of record: OpenRecord) -> RecordTime? {
+    RecordPrefix.time(record.buffer, at: record.offset, maskKey: maskKey)
+  }
+
   /// Opens a whole record in place; `nil` when it is not authentic or not what a writer makes.
   ///
   /// - Parameters:

@@ -1,3 +1,4 @@
+import Foundation
 package import SecretStores
 
 /// The records of a change, sealed into one buffer for the end of the journal, with a new reserve
@@ -25,6 +26,7 @@ struct SealedChange {
   ) {
     var sealer = RecordSealer(
       records.count, journal: journal, position: position.record, keys: keys, memory: memory)
+    let time = RecordTime(Date())
     start = position.byteCount
     byteCount = records.reduce(0) { $0 + $1.lengths.record }
     let end = start + byteCount
@@ -38,7 +40,7 @@ struct SealedChange {
       var kind: RecordKind = place == 0 ? .first : []
       if place == records.count - 1 { kind.insert(.last) }
       let entry = records[place].seal(
-        in: buffer, at: offset, kind: kind, &sealer, tagKey: keys.tagKey)
+        in: buffer, at: offset, kind: kind, time, &sealer, tagKey: keys.tagKey)
       entries.append((entry, records[place].isRemoval))
       offset += entry.recordByteCount
     }
@@ -109,8 +111,8 @@ struct UnsealedRecord {
 
   /// Writes the record into a buffer of zeros and seals it there.
   func seal(
-    in buffer: ByteBuffer, at offset: Int, kind: RecordKind, _ sealer: inout RecordSealer,
-    tagKey: KeyBytes
+    in buffer: ByteBuffer, at offset: Int, kind: RecordKind, _ time: RecordTime?,
+    _ sealer: inout RecordSealer, tagKey: KeyBytes
   ) -> ItemIndex.Entry {
     let start = lengths.nameRange(at: offset).lowerBound
     name?.storeCanonical(in: buffer, at: start)
@@ -121,7 +123,8 @@ struct UnsealedRecord {
       buffer.copy(value, to: start + 4)
     }
     return sealer.seal(
-      buffer, at: offset, lengths, kind: isRemoval ? kind.union(.removed) : kind, tag: tag)
+      buffer, at: offset, lengths, kind: isRemoval ? kind.union(.removed) : kind, tag: tag,
+      time: time)
   }
 }
 
@@ -175,13 +178,16 @@ struct RecordSealer {
   ///   - lengths: The lengths of the sealed parts.
   ///   - kind: The kind of the record.
   ///   - tag: The tag of the item.
+  ///   - time: When the item was put, if that is known.
   /// - Returns: The entry of the record, with its place in the journal.
   mutating func seal(
-    _ buffer: ByteBuffer, at offset: Int, _ lengths: RecordLengths, kind: RecordKind, tag: ItemTag
+    _ buffer: ByteBuffer, at offset: Int, _ lengths: RecordLengths, kind: RecordKind, tag: ItemTag,
+    time: RecordTime?
   ) -> ItemIndex.Entry {
     let number = position.number + 1
     let nonce = RecordPrefix.nonceRange(at: offset)
     memory.nonces.next(into: buffer, at: nonce.lowerBound)
+    time?.store(in: buffer, at: nonce.lowerBound, maskKey: keys.maskKey)
     RecordPrefix.store(
       lengths, number: number, kind: kind, tag: tag, maskKey: keys.maskKey, in: buffer, at: offset)
     memory.associatedData.copy(

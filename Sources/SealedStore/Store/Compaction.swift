@@ -200,14 +200,15 @@ extension StoreWriter {
       try reader.forEach(
         entries, progress: progress, failure: { store.corruptRecord($0.offset, "it was changed") }
       ) { record, _ throws(StoreError) in
-        try rewriter.add(record)
+        try rewriter.add(record, reader.time(of: record))
       }
       for (entry, name) in nameless {
-        try valueReader?.forEach(
+        guard let valueReader else { continue }
+        try valueReader.forEach(
           [entry], progress: nil,
           failure: { store.corruptRecord($0.offset, "it was changed") }
         ) { record, _ throws(StoreError) in
-          try rewriter.add(record.value, for: name)
+          try rewriter.add(record.value, for: name, valueReader.time(of: record))
         }
       }
       return try rewriter.finish()

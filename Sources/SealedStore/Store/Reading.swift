@@ -1,3 +1,4 @@
+public import Foundation
 public import SecretStores
 
 extension SealedFileStore {
@@ -158,6 +159,32 @@ extension SealedFileStore {
     // In the end, pieces that are in order only need to be merged.
     names.sortUnlessAscending()
     return names
+  }
+
+  /// Returns when the items were put last, by the clock of the machine that did.
+  ///
+  /// Items that version 0.3.0 put are not among them: it kept no times.
+  ///
+  /// - Throws: As ``names(in:)-(StoreNamespace?)``.
+  package func timesOfChange() throws(StoreError) -> [ItemName: Date] {
+    let (file, journal, ring, entries) = try withCurrentState { open throws(StoreError) in
+      let view = try open.soundJournal(in: directory)
+      open.keys.beginUse()
+      return (view.file, view.head.journal, open.keys, view.index.entries)
+    }
+    defer { ring.endUse() }
+    var times: [ItemName: Date] = [:]
+    var nameReader = CanonicalNameReader()
+    let reader = ItemReader(file, journal: journal, keys: ring, .nameOfKnownKind)
+    try reader.forEach(
+      entries, progress: nil, failure: { corruptRecord($0.offset, "it was changed") }
+    ) { record, entry throws(StoreError) in
+      guard let name = record.name(by: &nameReader) else {
+        throw corruptRecord(entry.offset, "its name is not valid")
+      }
+      times[name] = reader.time(of: record)?.date
+    }
+    return times
   }
 
   private struct FoundItem: Sendable {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SealedStore
 import SessionToolsBase
 import StoreMigration
@@ -16,12 +17,15 @@ struct ListCommand: ParsableCommand {
       or ?, or if there is a default store.
 
       Four columns: service, group, install, identifier; a part that an item does not have is \
-      empty. On a terminal they are aligned under their names; otherwise each line is an item, \
-      with its fields separated by tabs. Control characters and backslashes in names are written \
-      \\t, \\n, \\\\, \\u{1b}.
+      empty. On a terminal they are aligned under their names, with the day and time at which a \
+      sealed store's item was changed last; otherwise each line is an item, with its fields \
+      separated by tabs. Control characters and backslashes in names are written \\t, \\n, \\\\, \
+      \\u{1b}.
 
-      With --json: {"items": [{"group", "identifier", "install", "service"}]}, null where an \
-      item has no such part. Names are exact there, with the escapes of JSON.
+      With --json: {"items": [{"changed", "group", "identifier", "install", "service"}]}, null \
+      where an item has no such part; changed is a time as 2026-01-31T12:00:00Z, or null for an \
+      item that version 0.3.0 put, or of another kind of store. Names are exact there, with the \
+      escapes of JSON.
 
       With --tree, a line for each part of a name: service, group, install, and the identifier, \
       split behind its slashes.
@@ -90,25 +94,27 @@ struct ListCommand: ParsableCommand {
 
   func run() throws {
     var selection = selected.selection
-    let names: [ItemName]
+    let items: Items
     if let first, second == nil, store.named == nil {
       switch try meaning(of: first) {
-      case .store: names = try self.names(inStoreOf: first).filter(selection.contains)
+      case .store: items = try self.items(inStoreOf: first)
       case .pattern:
         selection.identifierPattern = first
-        names = try self.names(at: Settings.store()).filter(selection.contains)
+        items = try self.items(at: Settings.store())
       case .exactPattern:
         selection.identifierPattern = first
         let location = try Settings.store()
-        names = try self.names(at: location).filter(selection.contains)
-        guard !names.isEmpty else { throw Self.nothingLike(first, in: location) }
+        items = try self.items(at: location)
+        guard items.names.contains(where: selection.contains) else {
+          throw Self.nothingLike(first, in: location)
+        }
       }
     } else {
       let location = try second == nil ? nil : first.map(ItemPlaceOptions.location)
       selection.identifierPattern = second ?? first ?? selected.identifier
-      names = try self.names(at: location ?? store.location()).filter(selection.contains)
+      items = try self.items(at: location ?? store.location())
     }
-    try write(names)
+    try write(items.names.filter(selection.contains), items.times)
   }
 
   private static func nothingLike(_ word: String, in location: StoreLocation) -> Failure {
@@ -118,12 +124,18 @@ struct ListCommand: ParsableCommand {
         + "store \(location) is like it. For a store, give its path with --store.")
   }
 
-  /// Returns the names in the store that a single word names.
+  private struct Items {
+    let names: [ItemName]
+    /// When they were changed last, if it is to be written and the store keeps it.
+    let times: [ItemName: Date]
+  }
+
+  /// Returns the items of the store that a single word names.
   ///
   /// - Throws: As opening the store; a store that is not there may have been meant for a pattern.
-  private func names(inStoreOf word: String) throws -> [ItemName] {
+  private func items(inStoreOf word: String) throws -> Items {
     do {
-      return try names(at: ItemPlaceOptions.location(word))
+      return try items(at: ItemPlaceOptions.location(word))
     } catch let error as StoreError
       where error.isWithoutStoreInDirectory && Self.hasWildcard(word)
     {
@@ -134,22 +146,58 @@ struct ListCommand: ParsableCommand {
     }
   }
 
-  private func write(_ names: [ItemName]) throws {
+  private func items(at location: StoreLocation) throws -> Items {
+    let store = try access.openItems(at: location).store
+    guard let store = store as? SealedFileStore else {
+      return Items(names: try store.names(in: nil), times: [:])
+    }
+    let names = try ProgressLine.during("listing") { try store.names(in: nil, progress: $0) }
+    let areTimesWritten = format.json || StandardOutput.isTerminal && !tree
+    return Items(names: names, times: areTimesWritten ? try store.timesOfChange() : [:])
+  }
+
+  private func write(_ names: [ItemName], _ times: [ItemName: Date]) throws {
     if tree { return try StandardOutput.write(NameTree(names.sorted()).text) }
-    if format.json { return try format.write(Output(items: names.map(ItemOutput.init))) }
-    var table = Table(ItemName.columnNames)
-    table.rows = names.map(\.columns)
+    if format.json {
+      return try format.write(
+        Output(items: names.map { Output.Item(name: $0, changed: times[$0]) }))
+    }
+    // Programs read the names by their places; only a person gets more.
+    guard StandardOutput.isTerminal else {
+      var table = Table(ItemName.columnNames)
+      table.rows = names.map(\.columns)
+      return try table.write()
+    }
+    var table = Table(ItemName.columnNames + ["CHANGED"])
+    table.rows = names.map { $0.columns + [times[$0].map(Self.text) ?? ""] }
     try table.write()
   }
 
-  private func names(at location: StoreLocation) throws -> [ItemName] {
-    let store = try access.openItems(at: location).store
-    guard let store = store as? SealedFileStore else { return try store.names(in: nil) }
-    return try ProgressLine.during("listing") { try store.names(in: nil, progress: $0) }
+  private static func text(of time: Date) -> String {
+    let time = Calendar.current.dateComponents(
+      [.year, .month, .day, .hour, .minute], from: time)
+    func two(_ part: Int?) -> String { String(format: "%02d", part ?? 0) }
+    return "\(time.year ?? 0)-\(two(time.month))-\(two(time.day)) "
+      + "\(two(time.hour)):\(two(time.minute))"
   }
 
   private struct Output: Encodable {
-    let items: [ItemOutput]
+    struct Item: Encodable {
+      private enum CodingKeys: CodingKey {
+        case changed
+      }
+
+      let name: ItemName
+      let changed: Date?
+
+      func encode(to encoder: any Encoder) throws {
+        try ItemOutput(name).encode(to: encoder)
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(changed?.formatted(.iso8601), forKey: .changed)
+      }
+    }
+
+    let items: [Item]
   }
 }
 

@@ -21,15 +21,15 @@ struct MigrateCommand: ParsableCommand {
       one store, items get other names: --rename-service, --to-install or --drop-install is needed.
 
       In pass, an item is a file, of the service pass. In keyring-file: an item is a password of \
-      a service; the identifier is its user, always in lower case. A token of gh-hosts: is named as \
-      gh names it in a keyring: service gh:HOST, and the user. In exports of KeePass, \
-      Bitwarden and browsers an entry is a service, with the name of its groups, or folder, and its title: \
+      a service; the identifier is its user, always in lower case. In gh-hosts: an item is a token \
+      of the service gh:HOST; the identifier is the user. In exports of KeePass, Bitwarden and \
+      browsers an entry is a service, with the name of its groups, or folder, and its title: \
       Mail/Work. Its items are the fields that are not empty: password, username, url, notes, otp, \
-      tags, expires, and those with names of their own. So are a machine of netrc: and a profile of \
-      aws-credentials:, aws/NAME. An entry or field with the same name as an \
-      earlier one gets a number: Mail/Work (2). Export into a pipe, so that no file in plain text \
-      is left. What the source has besides, such as attachments, is listed as omitted, with exit \
-      status 9. So is a choice of items, or of a program in the keyring, that matches nothing \
+      tags, expires, and those with names of their own. A machine of netrc: and a profile of \
+      aws-credentials: are services, too: HOST, aws/PROFILE. An entry or field with the same name \
+      as an earlier one gets a number: Mail/Work (2). Export into a pipe, so that no file in plain \
+      text is left. What the source has besides, such as attachments, is listed as omitted, with \
+      exit status 9. So is a choice of items, or of a program in the keyring, that matches nothing \
       although the source has items.
 
       Writes a line for each item that is not simply copied, with fields separated by tabs, and a \

@@ -102,6 +102,8 @@ struct OldStore: Sendable, CustomTestStringConvertible {
     for key in old.keys {
       let store = try SealedFileStore.open(at: path, key: key)
       #expect(try store.contents() == old.items)
+      // Version 0.3.0 kept no times.
+      #expect(try old.version != "0.3.0" || store.timesOfChange().isEmpty)
       let findings = try store.verify().findings
       #expect(Set(findings.map(\.part.rawValue)) == old.text.findings, "\(findings)")
       #expect(findings.allSatisfy { !$0.isDamage })

@@ -22,9 +22,10 @@ import Testing
       let install: String?
       let identifier: String
       let value: String
+      let time: Int?
 
       enum CodingKeys: String, CodingKey {
-        case service, group, install, identifier
+        case service, group, install, identifier, time
         case value = "value_hex"
       }
     }
@@ -70,13 +71,19 @@ import Testing
     #expect(answer.error == nil, "\(answer.what ?? "")")
     #expect((answer.findings ?? []).map(\.what) == [])
     #expect(try answer.fingerprint == scratch.open().fingerprint().text)
-    var theirs: [ItemName: String] = [:]
+    var (theirs, times): ([ItemName: String], [ItemName: Int]) = ([:], [:])
     for item in answer.items ?? [] {
       let namespace = try StoreNamespace(
         service: item.service, accessGroup: item.group,
         install: item.install.map(InstallIdentifier.init(rawValue:)))
-      theirs[try ItemName(item.identifier, in: namespace)] = item.value
+      let name = try ItemName(item.identifier, in: namespace)
+      (theirs[name], times[name]) = (item.value, item.time)
     }
+    let ourTimes = try scratch.open().timesOfChange()
+    #expect(times == ourTimes.mapValues { Int(($0.timeIntervalSince1970 * 1000).rounded()) })
+    // Every item was put by this process.
+    #expect(Set(times.keys) == Set(theirs.keys))
+    #expect(times.values.allSatisfy { $0 > 1_700_000_000_000 })
     let ours = try scratch.open().contents().mapValues { bytes in
       bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

@@ -97,6 +97,7 @@ package struct Transcript: CustomStringConvertible, Sendable {
       ("[0-9a-f]{32}", "[ID]"), ("st-store-[A-Za-z0-9_-]{27}", "[FINGERPRINT]"),
       ("session-tools-demo-[0-9A-F]{8}", "[DEMO]"),
       ("process [0-9]+", "process [PID]"),
+      ("\"changed\":\"[^\"]+\"", "\"changed\":\"[TIME]\""),
     ] + names {
       text = text.replacingOccurrences(of: pattern, with: name, options: .regularExpression)
     }

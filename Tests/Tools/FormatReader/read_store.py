@@ -59,7 +59,8 @@ def main() -> int:
         store = sealed_store.Store(options.directory, **credentials(options))
         answer, status = {
             "items": [
-                dict(item.name._asdict(), value_hex=item.value.hex()) for item in store.items()],
+                dict(item.name._asdict(), value_hex=item.value.hex(), time=item.time)
+                for item in store.items()],
             "fingerprint": store.fingerprint,
             "slots": store.slots,
             "findings": [{"kind": kind, "what": text} for kind, text in store.check()],

@@ -141,6 +141,7 @@ class Name(NamedTuple):
 class Item(NamedTuple):
     name: Name
     value: bytes
+    time: Optional[int]      # in milliseconds since 1970
 
 
 # --- header -----------------------------------------------------------------------------------
@@ -477,6 +478,12 @@ class Journal:
         else:
             self._take_stock(mark)
 
+    def time(self, record: Record) -> Optional[int]:
+        """Returns when the record's item was put, or None if its nonce has no time."""
+        mask = sip(self.keys.mask, record.nonce[:12])
+        hidden = bytes(x ^ y for x, y in zip(record.nonce[12:], mask))
+        return None if any(hidden[6:]) else int.from_bytes(hidden[:6], "little")
+
     # The steps of the walk. `offset`, `number` and `chain` are those behind the last record taken.
 
     def _record_at(self, offset: int) -> Optional[Record]:
@@ -685,7 +692,8 @@ class Store:
             raise journal.damaged
         # A removal is not opened: the chain value, a MAC, binds its tag and its kind.
         kept = (record for record in journal.newest.values() if not record.kind & REMOVED)
-        return sorted((Item(journal.name(record), journal.value(record)) for record in kept),
+        return sorted((Item(journal.name(record), journal.value(record), journal.time(record))
+                       for record in kept),
                       key=lambda item: item.name.canonical())
 
     def read(self, service: str, identifier: str, group: Optional[str] = None,

@@ -39,7 +39,7 @@ package enum AWSCredentials {
   ) throws(StoreError) -> ReadOnlyItems {
     let lines = try TextLines(text, is: .awsCredentials, name: name)
     var entries = ExportedEntries(name, of: "AWS's programs")
-    // Which settings go on in the lines below them: half a key is none.
+    // Which settings go on in the lines below them: half a key opens nothing.
     var profiles: [(name: String, fields: [ExportedEntries.Field], longer: Set<String>)] = []
     for (number, line) in lines.numbered {
       let isIndented = line.first?.isWhitespace ?? false

@@ -6,7 +6,7 @@ struct CSVExport {
   let kind: DocumentKind
   /// What wrote it.
   let program: String
-  /// The columns without which it is none of these.
+  /// The columns that it must have.
   let needed: [String]
   /// Columns with nothing of a person's.
   let ignored: Set<String>

@@ -5,8 +5,8 @@ package import SecretStores
 /// The file in which `gh` keeps tokens where it has no keyring, `~/.config/gh/hosts.yml`, as the
 /// source of a migration.
 ///
-/// A token has the name under which `gh` itself keeps it in a keyring: the service `gh:HOST` and the
-/// user. A user whose token is in a keyring is listed, with the command that reads it there.
+/// A token has the name under which `gh` itself keeps it in a keyring: the service `gh:HOST`, and
+/// the user. A user whose token is in a keyring is listed, with the command that reads it there.
 ///
 /// Source: internal/config/config.go of https://github.com/cli/cli.
 package enum GitHubHosts {

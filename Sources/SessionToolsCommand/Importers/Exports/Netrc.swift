@@ -5,11 +5,11 @@ package import SecretStores
 /// The file in which programs of the network keep passwords, `~/.netrc`, as the source of a
 /// migration.
 ///
-/// A machine becomes a service with its name, and `default` the service `default`; the items are
+/// A machine becomes a service with its name, and `default` the service `default`; items are
 /// `username`, `password` and `account`. A second login of a machine is the service `machine (2)`.
 /// A macro is listed and left out.
 ///
-/// Source: netrc(5) of Debian's package ftp, and lib/netrc.c of curl, which has quotes and comments.
+/// Source: netrc(5) of Debian's package ftp, and lib/netrc.c of curl, for quotes and comments.
 package enum Netrc {
   /// The file that programs read: `$NETRC`, or `~/.netrc`.
   ///
@@ -136,7 +136,7 @@ private struct NetrcReader {
       default:
         // Without the word, which may be a part of a password.
         throw lines.undecodable(
-          "a word is none of machine, default, login, password, account, macdef", line: word.line)
+          "a word is not machine, default, login, password, account or macdef", line: word.line)
       }
       at += 2
     }
