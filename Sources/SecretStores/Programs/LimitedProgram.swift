@@ -35,6 +35,9 @@ package struct LimitedProgram: Sendable {
   package var environment: [String: String] = [:]
   /// Returns whether the program is to end, as when it takes too long.
   package var isCancelled: @Sendable () -> Bool = { false }
+  /// How long the program may take to put back what it changed, such as a terminal, when it is to
+  /// end; it is killed after that.
+  package var timeToEnd = Duration.zero
   /// Where the program runs.
   package var place = StartedProgram.Place.ownGroup
   /// The most bytes the program may write.
@@ -91,6 +94,11 @@ package struct LimitedProgram: Sendable {
     let stop = reading.read(until: deadline, of: program, unless: isCancelled)
     let text = String(decoding: reading.report, as: UTF8.self)
     if let stop {
+      if timeToEnd > .zero {
+        program.askToEnd()
+        let end = ContinuousClock.now + timeToEnd
+        while !program.hasEnded, ContinuousClock.now < end { _ = unsafe poll(nil, 0, 5) }
+      }
       program.end()
       _ = program.wait()
       return (stop, text)

@@ -134,6 +134,11 @@ package struct StartedProgram: Sendable {
     return unsafe result == 0 && information.si_signo == SIGCHLD
   }
 
+  /// Asks the program to end, and those in its group, as ``end()``.
+  package func askToEnd() {
+    _ = kill(place == .foreground ? identifier : -identifier, SIGTERM)
+  }
+
   /// Kills the program at once, and those it has started in its group, unless that is the group of
   /// this process; call it before `wait()`.
   package func end() {

@@ -72,6 +72,8 @@ struct Pinentry {
       // In the background of the service's own terminal, the kernel would stop it.
       program.place = .ownSession
       program.isCancelled = isCancelled
+      // Killed, it leaves a terminal without echo, and its own picture in place of the screen.
+      program.timeToEnd = .seconds(1)
       answer = Self.answer(of: program)
       guard case .failed = answer else { return answer }
     }

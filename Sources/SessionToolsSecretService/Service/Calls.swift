@@ -6,6 +6,8 @@ import Synchronization
 extension SecretService {
   /// How long a search waits for a person; libsecret waits 25 seconds for an answer.
   private static let patience = DispatchTimeInterval.seconds(20)
+  /// How long the answer waits for a question to leave the terminal.
+  private static let patienceWithPinentry = DispatchTimeInterval.seconds(2)
 
   /// Answers a call, now or later.
   func answer(_ call: DBusCall, _ reply: DBusReply) {
@@ -36,7 +38,11 @@ extension SecretService {
     }
     do throws(DBusError) {
       try ask(for: call.sender, done)
-      queue.asyncAfter(deadline: .now() + Self.patience) { done(false) }
+      queue.asyncAfter(deadline: .now() + Self.patience) { [weak self] in
+        // The client ends with the answer, and finds its terminal as it was.
+        guard let self, endQuestion(of: call.sender) else { return done(false) }
+        queue.asyncAfter(deadline: .now() + Self.patienceWithPinentry) { done(false) }
+      }
     } catch {
       reply.send(.failure(error))
     }

@@ -87,7 +87,7 @@ package final class SecretService: @unchecked Sendable {
   private func forget(client: String) {
     sessions.closeAll(of: client)
     prompts = prompts.filter { $0.value.client != client }
-    if asking?.client == client { asking?.question.cancel() }
+    _ = endQuestion(of: client)
   }
 
   // MARK: Opening and locking
@@ -154,7 +154,8 @@ package final class SecretService: @unchecked Sendable {
       emitProperties(of: .collection(name), .collection)
     }
     if Set(before.keys) != Set(keyring.collections.keys) { emitProperties(of: .service, .service) }
-    asked(opened: true)
+    // Someone may have answered in another way.
+    asking?.question.cancel()
     return keyring
   }
 
@@ -410,24 +411,37 @@ package final class SecretService: @unchecked Sendable {
         let result = Result { () throws(StoreError) in try question.open() }
         queue.async { self.answered(number, result) }
       }
+      lookWhileAsking(number)
     }
     asking?.waiters.append(done)
   }
 
-  private func answered(_ number: Int, _ result: Result<any MigratableStore, StoreError>) {
-    if case .success(let store) = result {
-      if keyring == nil, (try? use(store)) != nil { return }
-      wipeKeys(of: store)
+  /// Looks from time to time whether the store can be opened without the person who is asked, as
+  /// after `unlock` in another login.
+  private func lookWhileAsking(_ number: Int) {
+    queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+      guard let self, asking?.number == number else { return }
+      if (try? opened()) == nil { lookWhileAsking(number) }
     }
-    if asking?.number == number { asked(opened: keyring != nil) }
   }
 
-  /// Ends the question, which someone may have answered in another way.
-  private func asked(opened isOpen: Bool) {
-    guard let asking else { return }
+  /// Answers those who wait for a question, which has left the terminal.
+  private func answered(_ number: Int, _ result: Result<any MigratableStore, StoreError>) {
+    if case .success(let store) = result, keyring != nil || (try? use(store)) == nil {
+      wipeKeys(of: store)
+    }
+    guard let asking, asking.number == number else { return }
     self.asking = nil
+    for done in asking.waiters { done(keyring != nil) }
+  }
+
+  /// Ends a client's question, if it is being asked.
+  ///
+  /// - Returns: Whether those who wait for it are about to be answered.
+  func endQuestion(of client: String) -> Bool {
+    guard let asking, asking.client == client else { return false }
     asking.question.cancel()
-    for done in asking.waiters { done(isOpen) }
+    return true
   }
 
   // MARK: Prompts
@@ -479,7 +493,7 @@ package final class SecretService: @unchecked Sendable {
   func dismissPrompt(_ name: String, of client: String) throws(DBusError) {
     _ = try prompt(name, of: client)
     complete(name, isDismissed: true)
-    if let asking, asking.client == client { asking.question.cancel() }
+    _ = endQuestion(of: client)
   }
 
   // MARK: Signals
