@@ -37,6 +37,70 @@ import Testing
     #expect(try server.run("token").text == "AT2\n")
   }
 
+  private static let role = "arn:aws:iam::123456789012:role/dev"
+
+  /// Asks for keys of AWS; the server stands for STS, too.
+  private func awsKeys() throws -> Tool.Outcome {
+    try server.run(
+      "token --format aws --role-arn \(Self.role)",
+      environment: ["AWS_ENDPOINT_URL_STS": "\(server.address)/sts"])
+  }
+
+  @Test func `exchanges the token for keys of AWS`() throws {
+    #expect(try server.signIn().status == 0)
+    try server.answer("token", #"{"access_token": "AT2", "expires_in": 3600}"#)
+    // As STS answers, with more than is read.
+    try server.answer(
+      "sts",
+      """
+      <AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
+        <AssumeRoleWithWebIdentityResult>
+          <AssumedRoleUser><Arn>a</Arn><AssumedRoleId>b</AssumedRoleId></AssumedRoleUser>
+          <Credentials><SessionToken>t/+=</SessionToken><SecretAccessKey>k/+=</SecretAccessKey>
+            <Expiration>2030-01-31T12:00:00Z</Expiration><AccessKeyId>ASIA1</AccessKeyId>
+          </Credentials>
+        </AssumeRoleWithWebIdentityResult>
+        <ResponseMetadata><RequestId>c</RequestId></ResponseMetadata>
+      </AssumeRoleWithWebIdentityResponse>
+      """)
+    let keys = try awsKeys()
+    #expect(
+      keys.text == """
+        {"AccessKeyId":"ASIA1","Expiration":"2030-01-31T12:00:00Z","SecretAccessKey":"k/+=",\
+        "SessionToken":"t/+=","Version":1}
+
+        """, "\(keys.complaint)")
+    let asked = try #require(try server.seen().last { $0.path == "/sts" })
+    #expect(
+      Set(asked.fields) == [
+        "Action=AssumeRoleWithWebIdentity", "Version=2011-06-15", "WebIdentityToken=AT2",
+        "RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fdev", "RoleSessionName=session-tools",
+      ])
+  }
+
+  @Test(
+    arguments: [
+      (
+        400,
+        "<E><Error><Code>Denied</Code><Message>Not\u{1b}[1m you</Message></Error></E>",
+        4, "it answers 400: Denied: Not\\u{1b}[1m you"
+      ),
+      (503, "<html><br>busy", 11, "it answers 503"),
+      (200, "<A><AccessKeyId>geheim</AccessKeyId></A>", 4, "its answer has no keys"),
+      (200, "geheim", 1, "there is text outside of the document's element"),
+    ] as [(Int, String, Int32, String)])
+  func `says why AWS gives no keys`(
+    _ status: Int, _ body: String, _ exit: Int32, _ reason: String
+  ) throws {
+    #expect(try server.signIn().status == 0)
+    try server.answer("token", #"{"access_token": "AT2", "expires_in": 3600}"#)
+    try server.answer("sts", body, status: status)
+    let refused = try awsKeys()
+    #expect(refused.status == exit && refused.output.isEmpty)
+    #expect(refused.complaint.contains(reason), "\(refused.complaint)")
+    #expect(!refused.complaint.contains("geheim") && !refused.complaint.contains("AT2"))
+  }
+
   @Test func `gives the command with every option that the login needs`() throws {
     let free = try freePort()
     let options =

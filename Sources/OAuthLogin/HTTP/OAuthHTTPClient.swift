@@ -32,7 +32,7 @@ public struct OAuthHTTPRequest: Sendable {
   /// The form-encoded body; contains codes and tokens.
   public let body: Data?
 
-  init(method: String, url: URL, headers: [String: String], body: Data? = nil) {
+  package init(method: String, url: URL, headers: [String: String], body: Data? = nil) {
     self.method = method
     self.url = url
     self.headers = headers

@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 
 /// The addresses that requests may be sent to.
-enum ServerAddress {
+package enum ServerAddress {
   /// Parses an address that secrets are sent to: `https`, or `http` on this machine itself.
   ///
   /// - Parameters:
@@ -10,7 +10,7 @@ enum ServerAddress {
   ///   - isForPerson: Whether only a person opens it, so that it may have a fragment.
   /// - Returns: The address.
   /// - Throws: `invalidConfiguration`.
-  static func parse(
+  package static func parse(
     _ text: String, called name: String, isForPerson: Bool = false
   ) throws(WebLoginError) -> URL {
     let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -25,7 +25,7 @@ enum ServerAddress {
   }
 
   /// Returns the name of an address's server in messages: its host, and its port if it has one.
-  static func name(of url: URL) -> String {
+  package static func name(of url: URL) -> String {
     let host = url.host(percentEncoded: true) ?? "the authorization server"
     let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
     return PlainText.shown(url.port.map { "\(name):\($0)" } ?? name)

@@ -80,7 +80,9 @@ struct SecretServiceCommand: ParsableCommand {
     return Failure(
       .unavailable,
       "the keyring of this session is \(error.message) already. End it first; gnome-keyring with "
-        + "systemctl --user mask --now gnome-keyring-daemon.socket gnome-keyring-daemon.service")
+        + "systemctl --user mask --now gnome-keyring-daemon.socket gnome-keyring-daemon.service. "
+        + "The bus starts it again unless org.freedesktop.secrets.service of session-tools is in "
+        + "~/.local/share/dbus-1/services")
   }
 
   /// Runs this command again on a bus that ends with the command.
@@ -89,7 +91,8 @@ struct SecretServiceCommand: ParsableCommand {
       return Failure(
         .unavailable,
         "there is no session bus. Install dbus-user-session and log in again, or give a command "
-          + "that gets a bus of its own, such as: session-tools secret-service -- bash")
+          + "that gets a bus of its own, such as: session-tools "
+          + (CommandLine.arguments.dropFirst() + ["--", "bash"]).asTyped)
     }
     let own = ["dbus-run-session", "--", Files.ownProgram] + CommandLine.arguments.dropFirst()
     let error = System.execute(own.map { Array($0.utf8) }, variables: [])

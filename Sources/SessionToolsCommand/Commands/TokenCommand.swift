@@ -19,6 +19,10 @@ struct TokenCommand: ParsableCommand {
         json             {"access_token": …, "expires_at": …, "token_type": …}; the
                          time as in 2026-01-31T12:00:00Z, or null if unknown
         exec-credential  what kubectl reads from a credential plugin
+        aws              what AWS's programs read from a credential_process: the temporary keys \
+      of --role-arn, for which STS takes the token if it is a JWT of an issuer that the role \
+      trusts (AWS_REGION or AWS_ENDPOINT_URL_STS says where); without --role-arn, the keys that \
+      import aws-credentials: made items of the service
 
       Example:
         session-tools token --store ~/vault --service mail --format header |
@@ -27,15 +31,33 @@ struct TokenCommand: ParsableCommand {
           --exec-api-version client.authentication.k8s.io/v1 \\
           --exec-arg token --exec-arg --store=/home/ada/vault \\
           --exec-arg --service=cluster --exec-arg --format=exec-credential
+        aws configure set profile.work.credential_process \\
+          '/usr/bin/session-tools token --store /home/ada/vault --service aws/work --format aws'
       """)
 
   @OptionGroup var login: LoginOptions
 
   @Option(name: .long, help: ArgumentHelp("The form of the output.", valueName: "form"))
   var format = TokenFormat.text
+  @Option(
+    name: .customLong("role-arn"),
+    help: ArgumentHelp("With --format aws: the role whose keys are wanted.", valueName: "arn"))
+  var role: String?
+  @Option(
+    name: .customLong("role-session-name"),
+    help: ArgumentHelp("By what name AWS's logs know this session.", valueName: "name"))
+  var roleSession = "session-tools"
+
+  func validate() throws {
+    guard role == nil || format == .aws else {
+      throw ValidationError("Give --role-arn with --format aws.")
+    }
+  }
 
   func run() throws {
+    let role = try role.map { try AWSRole($0, session: roleSession) }
     let place = try login.open()
+    guard format != .aws || role != nil else { return try writeKeys(in: place) }
     let login = try place.login()
     let session = place.session(login.client)
     let (log, item) = (try place.accessLog(), try place.itemName)
@@ -47,7 +69,23 @@ struct TokenCommand: ParsableCommand {
       throw failure(for: error, place, login)
     }
     log?.note(item, .read)
-    try StandardOutput.write(format.line(of: credential) + "\n")
+    let line = try waiting { [format] in try await format.line(of: credential, role) }
+    try StandardOutput.write(line + "\n")
+  }
+
+  /// Writes keys that are items, which are not refreshed.
+  private func writeKeys(in place: LoginStore) throws {
+    let log = try place.accessLog()
+    let item = try ItemName(AWSKeys.idIdentifier, in: StoreNamespace(service: login.service))
+    let keys: AWSKeys
+    do {
+      keys = try place.awsKeys()
+    } catch {
+      log?.note(item, .failed(error))
+      throw error
+    }
+    log?.note(item, .read)
+    try StandardOutput.write(keys.line + "\n")
   }
 
   private func failure(

@@ -42,7 +42,7 @@ struct VerifyCommand: ParsableCommand {
       Example:
         session-tools verify ~/vault
         session-tools verify postgresql://auditor@db.example.com/app \\
-          --key-file app.key --keeper ~/audit
+          --key-file app.key --keeper ~/compared
       """)
 
   @OptionGroup var opening: OpeningOptions<OptionalStoreArgument>
@@ -67,12 +67,12 @@ struct VerifyCommand: ParsableCommand {
 
   func run() throws {
     switch try opening.store.location() {
-    case .database: try audit()
+    case .database: try compare()
     case .sealed, .secretService: try verify()
     }
   }
 
-  private func audit() throws {
+  private func compare() throws {
     guard let keeper else {
       throw Failure(
         .usage,
@@ -86,10 +86,10 @@ struct VerifyCommand: ParsableCommand {
       path: keeper, argument: keeperKey.argument, interaction: opening.interaction,
       optionStart: KeeperSide.optionStart
     ).open(SealedFileStore.Options(lockTimeout: opening.timeout, onNotice: Notices.report)).open
-    let report = try ProgressLine.during("auditing") { progress throws(StoreError) in
-      try store.audit(with: open.store, accepting: accept, progress: progress)
+    let report = try ProgressLine.during("comparing") { progress throws(StoreError) in
+      try store.compare(with: open.store, accepting: accept, progress: progress)
     }
-    try AuditOutput(report).write(format)
+    try ComparisonOutput(report).write(format)
     guard report.findings.isEmpty || accept else { throw ExitCode(ExitStatus.damaged.rawValue) }
   }
 
@@ -138,7 +138,7 @@ struct VerifyCommand: ParsableCommand {
   }
 }
 
-/// The store that keeps what audits found.
+/// The store that keeps what comparisons found.
 enum KeeperSide: StoreSide {
   static let name = "keeper"
   static let prefix = "keeper"

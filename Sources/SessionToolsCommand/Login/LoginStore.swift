@@ -34,6 +34,11 @@ struct LoginStore {
   /// - Throws: As `AccessLog`.
   func accessLog() throws -> AccessLog? { try AccessLog(of: "token", store: location) }
 
+  /// Reads keys of AWS that are items of the service.
+  ///
+  /// - Throws: As `AWSKeys`.
+  func awsKeys() throws -> AWSKeys { try AWSKeys(from: store, namespace, location) }
+
   /// The item with the login.
   ///
   /// - Throws: `invalidName`.

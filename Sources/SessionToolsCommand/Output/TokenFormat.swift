@@ -13,11 +13,17 @@ enum TokenFormat: String, CaseIterable, ExpressibleByArgument {
   case json
   /// What `kubectl` reads from a credential plugin.
   case execCredential = "exec-credential"
+  /// Keys of AWS, for its `credential_process`; see ``AWSKeys``.
+  case aws
 
   /// Returns a credential in this form, on one line.
   ///
-  /// - Throws: `unencodable` if the token cannot be a field of HTTP.
-  func line(of credential: OAuthCredential) throws(StoreError) -> String {
+  /// - Parameters:
+  ///   - credential: The credential.
+  ///   - role: The role whose keys AWS gives for it, of which only ``aws`` makes use.
+  /// - Returns: The line, without its end.
+  /// - Throws: `unencodable` if the token cannot be a field of HTTP; as ``AWSRole/keys(for:)``.
+  func line(of credential: OAuthCredential, _ role: AWSRole?) async throws -> String {
     let end = credential.expirationDate?.formatted(.iso8601)
     switch self {
     case .text: return credential.accessToken
@@ -36,6 +42,9 @@ enum TokenFormat: String, CaseIterable, ExpressibleByArgument {
       return try JSONOption.text(
         of: TokenOutput(
           accessToken: credential.accessToken, expiresAt: end, tokenType: credential.tokenType))
+    case .aws:
+      guard let role else { throw Failure(.usage, "give --role-arn") }
+      return try await role.keys(for: credential.accessToken).line
     case .execCredential:
       return try JSONOption.text(of: ExecCredential(token: credential.accessToken, end: end))
     }

@@ -112,7 +112,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let keeper = try SealedFileStore.create(
       at: directory["keeper"], key: RawKey(RawKey.random()))
-    _ = try store.audit(with: keeper)
+    _ = try store.compare(with: keeper)
     let inspector = try DatabaseInspector(address, options)
     _ = try inspector.isBehindPooler()
     _ = try inspector.header()

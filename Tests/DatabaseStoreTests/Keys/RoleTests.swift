@@ -42,9 +42,9 @@ import Testing
     try await made.store.put("value", for: item)
     let directory = try TemporaryDirectory()
     let keeper = try SealedFileStore.create(
-      at: directory["audit"], key: RawKey(RawKey.random()))
+      at: directory["comparison"], key: RawKey(RawKey.random()))
     let store = try await open(made, as: "auditor")
-    #expect(try store.audit(with: keeper).itemCount == 1)
+    #expect(try store.compare(with: keeper).itemCount == 1)
     #expect(try await store.text(for: item) == "value")
     let key = try RawKey(RawKey.random())
     for change in [

@@ -31,7 +31,7 @@ import Testing
     #expect(try code { _ = try store.listing() } == .corrupt)
     let directory = try TemporaryDirectory()
     let keeper = try SealedFileStore.create(at: directory["keeper"], key: RawKey(RawKey.random()))
-    #expect(try code { _ = try store.audit(with: keeper) } == .corrupt)
+    #expect(try code { _ = try store.compare(with: keeper) } == .corrupt)
     #expect(try await made.store.names(in: nil).count == 1100)
     withExtendedLifetime(proxy) {}
   }
@@ -66,7 +66,7 @@ import Testing
       #expect(listing.names.count == (change.contains("false") ? 3 : 0), "\(change)")
       let keeper = try SealedFileStore.create(
         at: directory[UUID().uuidString], key: RawKey(RawKey.random()))
-      #expect(try !store.audit(with: keeper).findings.isEmpty, "\(change)")
+      #expect(try !store.compare(with: keeper).findings.isEmpty, "\(change)")
       try await made.ask(
         "DELETE FROM $.item; INSERT INTO $.item SELECT * FROM $.before; DROP TABLE $.before")
     }

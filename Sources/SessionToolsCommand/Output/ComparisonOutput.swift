@@ -2,12 +2,12 @@ import DatabaseStore
 import Foundation
 import SessionToolsBase
 
-/// What an audit found, for a person or a program.
-struct AuditOutput {
-  private let report: AuditReport
+/// What a comparison found, for a person or a program.
+struct ComparisonOutput {
+  private let report: ComparisonReport
   private let findings: [Finding]
 
-  init(_ report: AuditReport) {
+  init(_ report: ComparisonReport) {
     self.report = report
     findings = report.findings.map(Finding.init).sorted {
       $0.columns.lexicographicallyPrecedes($1.columns)
@@ -28,20 +28,20 @@ struct AuditOutput {
     try StandardOutput.write(summary + "\n")
     if report.unexplainedCount > 0 {
       StandardError.complain(
-        "\(Size.count(report.unexplainedCount, "item")) that the last audit found are not there, "
-          + "and may have been removed since")
+        "\(Size.count(report.unexplainedCount, "item")) that the last comparison found are not "
+          + "there, and may have been removed since")
     }
   }
 
   private var summary: String {
     let items = Size.count(report.itemCount, "item")
     guard let last = report.lastTime else {
-      return "\(items), noted for the next audit"
+      return "\(items), noted for the next comparison"
     }
     let found =
       findings.isEmpty
       ? "no row is older or missing, and all names open" : Size.count(findings.count, "finding")
-    return "\(items), \(found) since the audit of \(last.formatted(.iso8601))"
+    return "\(items), \(found) since the comparison of \(last.formatted(.iso8601))"
   }
 
   private struct Document: Encodable {
@@ -61,7 +61,7 @@ struct AuditOutput {
       case finding, item, tag
     }
 
-    init(_ found: AuditReport.Finding) {
+    init(_ found: ComparisonReport.Finding) {
       let nameless = ItemName.columnNames.map { _ in "" }
       switch found {
       case .older(let name):

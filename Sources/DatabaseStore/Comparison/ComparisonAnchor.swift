@@ -2,13 +2,13 @@ import Foundation
 import SealedStore
 import SecretStores
 
-/// What the last audit of a database found, in a sealed file store on another machine.
+/// What the last comparison of a database found, in a sealed file store on another machine.
 ///
 /// One item has `SSNTDBA1 ‖ time in µs since 1970 8 ‖ header number 8 ‖ number of entries 8`, and
 /// others have up to 100,000 entries each, by ascending tag. All are replaced together.
-struct AuditAnchor {
+struct ComparisonAnchor {
   struct Head {
-    /// When the audit began.
+    /// When the comparison began.
     let time: Date
     let headerNumber: Int64
     let count: Int
@@ -16,18 +16,18 @@ struct AuditAnchor {
 
   let store: SealedFileStore
   /// The identifier of the database's store.
-  let audited: StoreIdentifier
+  let compared: StoreIdentifier
 
   private static let magic = UInt64(littleEndianText: "SSNTDBA1")
   private static let headByteCount = 32
   private static let partCount = 100_000
 
   private func name(_ part: Int?) throws(StoreError) -> ItemName {
-    let name = audited.bytes.hexadecimal + (part.map { " \($0)" } ?? "")
+    let name = compared.bytes.hexadecimal + (part.map { " \($0)" } ?? "")
     return try ItemName(name, in: StoreNamespace(service: "org.session-tools.audit"))
   }
 
-  /// Reads the head; `nil` when there was no audit.
+  /// Reads the head; `nil` when there was no comparison.
   ///
   /// - Throws: As a read of the file store.
   func head() throws(StoreError) -> Head? {
@@ -45,15 +45,15 @@ struct AuditAnchor {
   /// Calls a closure with each entry, by ascending tag.
   ///
   /// - Throws: As a read of the file store.
-  func forEach(_ head: Head, _ body: (AuditEntry) -> Void) throws(StoreError) {
+  func forEach(_ head: Head, _ body: (ComparisonEntry) -> Void) throws(StoreError) {
     for part in 0..<Self.partCount(of: head.count) {
       let count = min(Self.partCount, head.count - part * Self.partCount)
       guard let value = try store.value(for: name(part)),
-        value.byteCount == count * AuditEntry.byteCount
+        value.byteCount == count * ComparisonEntry.byteCount
       else { throw damaged }
       let buffer = ByteBuffer(value.copyBytes())
       for number in 0..<count {
-        body(AuditEntry(buffer, at: number * AuditEntry.byteCount))
+        body(ComparisonEntry(buffer, at: number * ComparisonEntry.byteCount))
       }
     }
   }
@@ -62,7 +62,7 @@ struct AuditAnchor {
   ///
   /// - Throws: As a change of the file store.
   func replace(
-    _ old: Head?, time: Date, headerNumber: Int64, _ entries: [AuditEntry]
+    _ old: Head?, time: Date, headerNumber: Int64, _ entries: [ComparisonEntry]
   ) throws(StoreError) {
     let head = ByteBuffer(byteCount: Self.headByteCount)
     head.store(Self.magic, at: 0)
@@ -75,9 +75,9 @@ struct AuditAnchor {
     let partCount = Self.partCount(of: entries.count)
     for part in 0..<partCount {
       let entries = entries[(part * Self.partCount)...].prefix(Self.partCount)
-      let buffer = ByteBuffer(byteCount: entries.count * AuditEntry.byteCount)
+      let buffer = ByteBuffer(byteCount: entries.count * ComparisonEntry.byteCount)
       for (number, entry) in entries.enumerated() {
-        entry.store(in: buffer, at: number * AuditEntry.byteCount)
+        entry.store(in: buffer, at: number * ComparisonEntry.byteCount)
       }
       changes.append(.put(buffer.secret(0..<buffer.byteCount), for: try name(part)))
     }
@@ -91,7 +91,8 @@ struct AuditAnchor {
 
   private var damaged: StoreError {
     StoreError(
-      .corrupt, store: "audit", reason: "what the last audit wrote is not complete",
-      remedy: "Remove the store that has it, and begin with a first audit again")
+      .corrupt, store: "the last comparison",
+      reason: "what the last comparison wrote is not complete",
+      remedy: "Remove the store that has it, and begin with a first comparison again")
   }
 }

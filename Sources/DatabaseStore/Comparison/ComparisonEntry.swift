@@ -1,8 +1,8 @@
 import SealedStore
 import SecretStores
 
-/// What an audit remembers of a row: 40 bytes.
-struct AuditEntry: Hashable {
+/// What a comparison remembers of a row: 40 bytes.
+struct ComparisonEntry: Hashable {
   static let byteCount = 40
 
   let tag: RowTag
@@ -22,7 +22,7 @@ struct AuditEntry: Hashable {
   var version: Int64 { Int64(state & ~(Self.goneFlag | Self.missingFlag)) }
   /// Whether the item was removed.
   var isGone: Bool { state & Self.goneFlag != 0 }
-  /// Whether the row was missing in an audit that could not explain it.
+  /// Whether the row was missing in a comparison that could not explain it.
   var isMissing: Bool {
     get { state & Self.missingFlag != 0 }
     set { state = newValue ? state | Self.missingFlag : state & ~Self.missingFlag }
@@ -42,7 +42,7 @@ struct AuditEntry: Hashable {
   }
 
   /// Orders by tag.
-  static func precedes(_ left: AuditEntry, _ right: AuditEntry) -> Bool {
+  static func precedes(_ left: ComparisonEntry, _ right: ComparisonEntry) -> Bool {
     let (left, right) = (left.tag.bytes, right.tag.bytes)
     return left.high == right.high ? left.low < right.low : left.high < right.high
   }

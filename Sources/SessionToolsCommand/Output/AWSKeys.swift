@@ -1,0 +1,165 @@
+import Foundation
+import OAuthLogin
+import SessionToolsBase
+import WebLogin
+
+/// Keys of AWS, in the form in which its programs take them from a `credential_process`.
+///
+/// Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html
+struct AWSKeys: Encodable {
+  fileprivate let accessKeyId: String
+  fileprivate var expiration: String?
+  fileprivate let secretAccessKey: String
+  fileprivate let sessionToken: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case accessKeyId = "AccessKeyId"
+    case expiration = "Expiration"
+    case secretAccessKey = "SecretAccessKey"
+    case sessionToken = "SessionToken"
+    case version = "Version"
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var members = encoder.container(keyedBy: CodingKeys.self)
+    try members.encode(accessKeyId, forKey: .accessKeyId)
+    // Without them, keys are taken for lasting ones; AWS's programs refuse null.
+    try members.encodeIfPresent(expiration, forKey: .expiration)
+    try members.encode(secretAccessKey, forKey: .secretAccessKey)
+    try members.encodeIfPresent(sessionToken, forKey: .sessionToken)
+    try members.encode(1, forKey: .version)
+  }
+
+  /// The keys on one line.
+  ///
+  /// - Throws: `unencodable`.
+  var line: String {
+    get throws(StoreError) { try JSONOption.text(of: self) }
+  }
+}
+
+// MARK: Keys that are items
+
+extension AWSKeys {
+  /// The item that a service with keys always has.
+  static let idIdentifier = "aws_access_key_id"
+
+  /// Reads keys as `import aws-credentials:` names them.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - namespace: The service with the keys, such as `aws/default`.
+  ///   - location: The store, for messages.
+  /// - Throws: A failure that says what to do if there are no keys; any error of the store.
+  init(from store: any SecretStore, _ namespace: StoreNamespace, _ location: StoreLocation) throws {
+    func text(_ identifier: String) throws -> String? {
+      let name = try ItemName(identifier, in: namespace)
+      guard let value = try store.value(for: name) else { return nil }
+      guard let text = String(validating: value.copyBytes(), as: UTF8.self) else {
+        throw StoreError(.undecodable, store: "\(location)", reason: "\(name) is not text")
+      }
+      return text
+    }
+    guard let id = try text(Self.idIdentifier), let secret = try text("aws_secret_access_key")
+    else {
+      throw Failure(
+        .unavailable,
+        "\(location): the service \(namespace.service) has no keys of AWS. Run session-tools import "
+          + "\(location.argument.shellQuoted) aws-credentials:, and give --service aws/PROFILE; or exchange a login's token for "
+          + "keys, with --role-arn")
+    }
+    (accessKeyId, secretAccessKey, sessionToken) = (id, secret, try text("aws_session_token"))
+  }
+}
+
+// MARK: Keys for a token
+
+/// A role of AWS, whose temporary keys its service STS gives for a token.
+struct AWSRole {
+  private let service: URL
+  private let name: String
+  private let session: String
+
+  /// Takes the address of STS, or its region, from the variables of AWS's programs.
+  ///
+  /// - Parameters:
+  ///   - name: The role's ARN.
+  ///   - session: A name by which AWS's logs know who it was.
+  ///   - environment: The process's environment.
+  /// - Throws: `invalidConfiguration` for an address that is not https.
+  init(
+    _ name: String, session: String,
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws {
+    func value(_ names: String...) -> String? {
+      names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    }
+    let region = value("AWS_REGION", "AWS_DEFAULT_REGION")
+    let host =
+      region.map { "sts.\($0).amazonaws.com\($0.hasPrefix("cn-") ? ".cn" : "")" }
+      ?? "sts.amazonaws.com"
+    service = try ServerAddress.parse(
+      value("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL") ?? "https://\(host)/",
+      called: "address of STS, from AWS_ENDPOINT_URL_STS or AWS_REGION,")
+    self.name = name
+    self.session = session
+  }
+
+  /// Exchanges a token for keys.
+  ///
+  /// - Parameter token: A token in the form JWT, of an issuer that the role trusts.
+  /// - Returns: The keys.
+  /// - Throws: A failure with AWS's answer; any error of the request.
+  func keys(for token: String) async throws -> AWSKeys {
+    let form = Form.encode([
+      ("Action", "AssumeRoleWithWebIdentity"), ("Version", "2011-06-15"), ("RoleArn", name),
+      ("RoleSessionName", session), ("WebIdentityToken", token),
+    ])
+    let answer = try await CurlHTTPClient().send(
+      OAuthHTTPRequest(
+        method: "POST", url: service,
+        headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "text/xml"],
+        body: Data(form.utf8)))
+    let server = ServerAddress.name(of: service)
+    let found = try Self.texts(in: answer.body, of: server, status: answer.status)
+    if answer.status == 200, let id = found["AccessKeyId"], let secret = found["SecretAccessKey"],
+      let session = found["SessionToken"], let end = found["Expiration"]
+    {
+      return AWSKeys(
+        accessKeyId: id, expiration: end, secretAccessKey: secret, sessionToken: session)
+    }
+    // Of an answer with keys that lacks something, nothing is shown.
+    let reason =
+      answer.status == 200
+      ? "its answer has no keys"
+      : "it answers \(answer.status)"
+        + [found["Code"], found["Message"]].compactMap(\.self)
+        .map { ": \($0.escapingControls().prefix(300))" }.joined()
+    throw Failure(
+      answer.status >= 500 ? .serverUnavailable : .unavailable,
+      "\(server) gives no keys of the role \(name.escapingControls()): \(reason)")
+  }
+
+  /// Returns the texts of the elements that have nothing but text.
+  private static func texts(
+    in body: Data, of server: String, status: Int
+  ) throws(StoreError) -> [String: String] {
+    var reader = XMLReader([UInt8](body), name: "the answer of \(server)")
+    var (texts, open): ([String: String], [(name: String, text: String)]) = ([:], [])
+    do throws(StoreError) {
+      while let part = try reader.next() {
+        switch part {
+        case .start(let element, _): open.append((element, ""))
+        case .text(let text): if !open.isEmpty { open[open.count - 1].text += text }
+        case .end:
+          if let ended = open.popLast() { texts[ended.name] = ended.text }
+        }
+      }
+      return texts
+    } catch {
+      // An error of something in between is told by its status.
+      guard status == 200 else { return [:] }
+      throw error
+    }
+  }
+}
