@@ -29,12 +29,14 @@ struct NewestRecords {
       guard let chained else { return true }
       return record.offset < chained.byteCount || record.prefix.number > chained.number
     }.sorted { ($0.prefix.number, $0.offset) < ($1.prefix.number, $1.offset) }
-    // The first change of a journal that replaced another was synced before it had its name.
-    let firstUnconfirmed =
-      isFirstChangeConfirmed
-      ? (records.firstIndex { $0.prefix.kind.contains(.last) } ?? records.endIndex - 1) + 1 : 0
+    // The first change of a journal that replaced another was synced before it had its name; a mark
+    // goes at least as far.
+    let lastConfirmed =
+      isFirstChangeConfirmed && confirmedByteCount == 0 ? Self.lastOfFirstChange(survey) : 0
     records.removeSubrange(
-      Self.endOfWholeChanges(records, from: firstUnconfirmed, behind: confirmedByteCount)...)
+      Self.endOfWholeChanges(
+        records, from: records.count { $0.prefix.number <= lastConfirmed },
+        behind: confirmedByteCount)...)
     var newest: [ItemTag: JournalSurvey.Found] = [:]
     for record in records { newest[record.prefix.tag] = record }
     values = newest.values.filter { record in
@@ -42,7 +44,19 @@ struct NewestRecords {
       guard let chained, record.offset < chained.byteCount else { return true }
       return chained.index[record.prefix.tag] != nil
     }
-    lastNumber = records.last?.prefix.number ?? 0
+    lastNumber = max(
+      records.last?.prefix.number ?? 0, lastConfirmed == .max ? 0 : lastConfirmed)
+  }
+
+  /// Returns the highest number in the journal's first change; `.max` if nothing shows where it
+  /// ends.
+  ///
+  /// Its last record may be lost, and the next one that is a change's last may be of another one.
+  private static func lastOfFirstChange(_ survey: JournalSurvey) -> UInt64 {
+    let prefixes = (survey.records + survey.partial).map(\.prefix)
+    let last = prefixes.filter { $0.kind.contains(.last) }.map(\.number).min()
+    let next = prefixes.filter { $0.kind.contains(.first) && $0.number > 1 }.map(\.number).min()
+    return min(last ?? .max, next.map { $0 - 1 } ?? .max)
   }
 
   /// Returns where the last change begins if it is not whole; otherwise the end.

@@ -216,7 +216,7 @@ extension StoreWriter {
   private static func rangeBehind(
     _ chained: ChainedPart?, in survey: JournalSurvey, upTo last: UInt64, mark: Mark?
   ) -> Range<Int> {
-    let lastEnd = survey.counting.first { $0.prefix.number == last }
+    let lastEnd = (survey.records + survey.partial).first { $0.prefix.number == last }
       .map { $0.offset + $0.prefix.recordByteCount }
     let start = chained?.byteCount ?? JournalHead.byteCount
     return start..<max(start, lastEnd ?? 0, mark?.byteCount ?? 0)

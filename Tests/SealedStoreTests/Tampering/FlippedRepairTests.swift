@@ -173,6 +173,38 @@ import Testing
     return subjects
   }
 
+  /// The first change of the journal loses its last record, and the next change, which was never
+  /// confirmed, all but its first one: a removal.
+  @Test(arguments: [true, false])
+  func `a removal that was never confirmed removes nothing in a repair`(_ hasMark: Bool) throws {
+    let disk = MemoryFileSystem()
+    let faulty = FaultyFileSystem(in: disk)
+    let key = try RawKey(Self.key)
+    let store = try SealedFileStore.create(
+      at: SplicedLife.path, key: key, environment: StoreEnvironment(fileSystem: faulty))
+    try store.apply(["a", "b"].map { try .put(secret("1"), for: name($0)) })
+    try store.compact()
+    let before = try store.texts()
+    faulty.setRule { $0.kind == .write && $0.name == "mark" ? .fail(5) : nil }
+    #expect(throws: StoreError.self) {
+      try store.apply([
+        .remove(name("a")), .put(secret("2"), for: name("c")), .put(secret("2"), for: name("d")),
+      ])
+    }
+    var files = try disk.content(of: SplicedLife.path)
+    let record = JournalLayout.shortRecordByteCount
+    // The values of the second, fourth and fifth record.
+    for number in [2, 4, 5] {
+      files["journal"]?[JournalLayout.headByteCount + number * record - 1] ^= 1
+    }
+    if !hasMark { files["mark"]?[0] ^= 1 }
+    let damaged = try MemoryFileSystem(SplicedLife.path, files)
+    let subject = Subject(files: files, truths: [before], key: key)
+    let report = try subject.open(damaged).repair()
+    #expect(try subject.open(damaged).texts() == ["a": "1"])
+    #expect(report.goneItems == [try name("b")] && report.isEndConfirmed == hasMark, "\(report)")
+  }
+
   @Test func `whichever byte is changed, a repair keeps what could be read`() throws {
     let step = TestSize.choose(small: 97, medium: 13, large: 1)
     let bits = TestSize.choose(small: 1, medium: 1, large: 8)
