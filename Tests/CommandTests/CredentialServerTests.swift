@@ -52,6 +52,14 @@ import Testing
     #expect(asked.complaint.contains("mail.service, credential token: nothing: there is no store"))
   }
 
+  /// The end of the connection would be an empty secret for the unit.
+  @Test func aServerThatIsStoppedLeavesTheQuestionToTheNextOne() throws {
+    let outcome = try tool.run(
+      "python3 '\(SourceDirectory.path)/Tests/Services/CredentialClient/ended.py' "
+        + "session-tools credential-server DATABASE --key-file key")
+    #expect(outcome.text == "waits\n", "\(outcome.complaint)")
+  }
+
   @Test(arguments: ["", "r", "r/unit/mail.service", "r/unit//token", "r/unit/a/b/token", "/x/a/b"])
   func onlySystemdsNamesAreAnswered(_ name: String) throws {
     let asked = try ask(name)

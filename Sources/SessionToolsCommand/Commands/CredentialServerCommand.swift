@@ -12,7 +12,8 @@ struct CredentialServerCommand: ParsableCommand {
       service that is named as the unit, such as mail.service, or of the service that --service \
       names. Only root and the user that runs this may ask. If there is no such item, or the \
       store cannot be opened, the unit that asks fails, with status 243/CREDENTIALS and the \
-      message "Argument list too long"; the journal of this service has the reason.
+      message "Argument list too long"; the journal of this service has the reason. A unit that \
+      is reloaded (RefreshOnReload=credentials, systemd 260) keeps what it has then.
 
       The store stays open until no unit has asked for 30 seconds; then this ends, and systemd \
       starts it again when it is needed.
@@ -52,14 +53,15 @@ struct CredentialServerCommand: ParsableCommand {
     let server = CredentialServer(
       listeners: listeners, idleTimeout: .seconds(idle), sendingTimeout: opening.timeout)
     // Opened for the first unit that asks, so that a failure is an answer to it.
-    var open: ItemStore?
+    var open: Result<ItemStore, any Error>?
     do throws(SystemCallError) {
-      try server.run { request in
+      try server.run {
+        if case .success = open { return }
+        open = Result { try opening.openItems() }
+      } _: { request in
         let name = try ItemName(
           request.credential, in: StoreNamespace(service: service ?? request.unit))
-        let wasOpen = open != nil
-        let items = try open ?? opening.openItems()
-        open = items
+        guard let items = try open?.get() else { preconditionFailure("it was opened before") }
         do {
           // systemd asks, for a process that it has not started yet.
           let value = try items.value(
@@ -68,7 +70,7 @@ struct CredentialServerCommand: ParsableCommand {
             throw Failure.noItem(name, in: items.location)
           }
           return value
-        } catch let error as StoreError where wasOpen {
+        } catch let error as StoreError {
           // It may have been repaired or rotated since, and is opened again for the next unit.
           items.close()
           open = nil
@@ -78,6 +80,6 @@ struct CredentialServerCommand: ParsableCommand {
     } catch {
       throw StoreError(error, path: "the socket")
     }
-    open?.close()
+    try? open?.get().close()
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import SessionToolsBase
 
 /// Answers the connections that systemd makes for `LoadCredential=NAME:SOCKET` in a unit.
@@ -38,13 +39,37 @@ struct CredentialServer {
 
   /// Answers connections, one after the other, until no more come for a time.
   ///
-  /// - Parameter credential: Returns what a request asks for. Its errors are reported on standard
-  ///   error, and fail the unit that asks.
+  /// The end of a connection without an answer is a credential without any bytes, with which the
+  /// unit would start, or go on after a reload. Therefore what may take long comes before a
+  /// connection is accepted: if this process ends meanwhile, systemd starts it again for that
+  /// connection. And SIGTERM, as at an upgrade, waits until an accepted one has its answer.
+  ///
+  /// - Parameters:
+  ///   - prepare: Is called before each connection is accepted.
+  ///   - credential: Returns what a request asks for. Its errors are reported on standard error,
+  ///     and fail the unit that asks.
   /// - Throws: The kernel's error if no more connections can be accepted.
-  func run(_ credential: (Request) throws -> SecretBytes) throws(SystemCallError) {
-    while let connection = try LocalConnection.next(of: listeners, within: idleTimeout) {
-      answer(connection, credential)
+  func run(
+    preparing prepare: () -> Void, _ credential: (Request) throws -> SecretBytes
+  ) throws(SystemCallError) {
+    while let listener = try LocalConnection.arrival(at: listeners, within: idleTimeout) {
+      prepare()
+      try answerNext(of: listener, credential)
     }
+  }
+
+  private func answerNext(
+    of listener: Int32, _ credential: (Request) throws -> SecretBytes
+  ) throws(SystemCallError) {
+    var termination = sigset_t()
+    var before = sigset_t()
+    unsafe sigemptyset(&termination)
+    unsafe sigaddset(&termination, SIGTERM)
+    unsafe pthread_sigmask(SIG_BLOCK, &termination, &before)
+    defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
+    // Of a connection that is gone again, there is nothing to report.
+    guard let connection = try LocalConnection.accepted(from: listener) else { return }
+    answer(connection, credential)
   }
 
   private func answer(

@@ -18,20 +18,21 @@ struct LocalConnection {
     return Array(3..<3 + count)
   }
 
-  /// Waits for the next connection; `nil` if no one connects within a time.
+  /// Waits for the next connection, and returns the listening socket that it came to; `nil` if no
+  /// one connects within a time.
+  ///
+  /// - Throws: The kernel's error.
+  static func arrival(
+    at listeners: [Int32], within timeout: Duration
+  ) throws(SystemCallError) -> Int32? {
+    try wait(for: listeners, Int16(POLLIN), until: ContinuousClock.now + timeout)
+  }
+
+  /// Accepts the next connection; `nil` if it is gone again.
   ///
   /// - Throws: The kernel's error, such as `EMFILE`, or `ENOTSOCK` for another descriptor.
-  static func next(
-    of listeners: [Int32], within timeout: Duration
-  ) throws(SystemCallError) -> LocalConnection? {
-    let end = ContinuousClock.now + timeout
-    while let ready = try wait(for: listeners, Int16(POLLIN), until: end) {
-      // Of a connection that is gone again, there is nothing to report.
-      if let socket = try LocalSocket.accepted(from: ready) {
-        return LocalConnection(socket: socket)
-      }
-    }
-    return nil
+  static func accepted(from listener: Int32) throws(SystemCallError) -> LocalConnection? {
+    try LocalSocket.accepted(from: listener).map(LocalConnection.init)
   }
 
   /// Returns the first descriptor that is ready; `nil` at the end of the time.
