@@ -139,6 +139,17 @@ import Testing
       let refused = try await refusal { try await client.call(path, "Item", "Delete") }
       #expect(["NoSuchObject", "UnknownMethod"].contains(refused), "\(path)")
     }
+    // A session of another client, and one that is closed, are none, whatever is asked.
+    let foreign = try await self.session(of: OtherClient(on: bus))
+    try await client.call(session, "Session", "Close")
+    for path in [session, foreign, "\(Self.root)/session/s0"] {
+      let refused = try await refusal {
+        try await client.call(
+          Self.root, "Service", "GetSecrets",
+          [.objectPaths(["\(Self.login)/0"]), .objectPath(path)])
+      }
+      #expect(refused == "NoSession", "\(path)")
+    }
     // What is not there is not locked, and locks nothing.
     let locked = try await client.call(
       Self.root, "Service", "Lock", [.objectPaths(["/foo", "\(Self.login)/0"])])

@@ -186,6 +186,8 @@ extension SecretService {
   private func secrets(
     _ paths: [String], _ session: String, _ client: String
   ) throws(DBusError) -> Variant {
+    // Also where there is no secret to seal for it.
+    try sessions.check(session, of: client)
     var secrets: [Variant] = []
     var byteCount = 0
     for path in paths {

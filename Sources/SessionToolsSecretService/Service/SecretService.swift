@@ -145,13 +145,16 @@ package final class SecretService: @unchecked Sendable {
       }
     }
     checkLater(store)
-    let before = known?.collections ?? [:]
+    let (before, wasOpen) = (known?.collections ?? [:], known != nil)
     remember(keyring)
     for name in keyring.collections.keys.sorted() {
-      if before[name] == nil {
-        emit("CollectionCreated", .objectPath(ObjectPath.collection(name).text))
-      }
+      emit(
+        before[name] == nil ? "CollectionCreated" : "CollectionChanged",
+        .objectPath(ObjectPath.collection(name).text))
       emitProperties(of: .collection(name), .collection)
+      guard wasOpen else { continue }
+      // Clients were told that these are locked, and libsecret leaves out what it knows as locked.
+      for id in keyring.ids(in: name) { emitProperties(of: .item(id), .item) }
     }
     if Set(before.keys) != Set(keyring.collections.keys) { emitProperties(of: .service, .service) }
     // Someone may have answered in another way.
@@ -197,6 +200,7 @@ package final class SecretService: @unchecked Sendable {
     for name in keyring.collections.keys.sorted() {
       for id in keyring.ids(in: name) { emit(locked, of: .item(id), .item) }
       emit(locked, of: .collection(name), .collection)
+      emit("CollectionChanged", .objectPath(ObjectPath.collection(name).text))
     }
   }
 

@@ -65,6 +65,13 @@ struct Sessions {
     return session
   }
 
+  /// Checks that a client has a session.
+  ///
+  /// - Throws: `NoSession`.
+  func check(_ path: String, of client: String) throws(DBusError) {
+    _ = try session(path, of: client)
+  }
+
   /// Seals a secret for a client.
   ///
   /// - Throws: `NoSession`.
