@@ -31,7 +31,7 @@ import Testing
 
   /// Stores the passphrase under a question that the article has, with this test's key in it.
   private func store(_ question: String) throws {
-    let article = try String(contentsOfFile: OtherProgramsArticle.path, encoding: .utf8)
+    let article = try OtherProgramsArticle.text
     #expect(article.contains("`\(question)`"))
     let asked = question.replacingOccurrences(
       of: "/home/ada/.ssh/id_ed25519", with: tool["home/key"]

@@ -139,7 +139,7 @@ import Testing
       let refused = try await refusal { try await client.call(path, "Item", "Delete") }
       #expect(["NoSuchObject", "UnknownMethod"].contains(refused), "\(path)")
     }
-    // A session of another client, and one that is closed, are none, whatever is asked.
+    // A session of another client, and one that is closed, do not serve, whatever is asked.
     let foreign = try await self.session(of: OtherClient(on: bus))
     try await client.call(session, "Session", "Close")
     for path in [session, foreign, "\(Self.root)/session/s0"] {

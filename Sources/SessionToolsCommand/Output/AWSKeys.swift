@@ -64,9 +64,9 @@ extension AWSKeys {
     else {
       throw Failure(
         .unavailable,
-        "\(location): the service \(namespace.service) has no keys of AWS. Run session-tools import "
-          + "\(location.argument.shellQuoted) aws-credentials:, and give --service aws/PROFILE; or exchange a login's token for "
-          + "keys, with --role-arn")
+        "\(location): the service \(namespace.service) has no keys of AWS. "
+          + "Run session-tools import \(location.argument.shellQuoted) aws-credentials:, and give "
+          + "--service aws/PROFILE; or exchange a login's token for keys, with --role-arn")
     }
     (accessKeyId, secretAccessKey, sessionToken) = (id, secret, try text("aws_session_token"))
   }

@@ -3,28 +3,13 @@ import SessionToolsTestSupport
 
 /// The article about other programs, whose examples are tried.
 enum OtherProgramsArticle {
-  struct MissingFile: Error {
-    let path: String
-  }
-
-  static let path =
-    "\(SourceDirectory.path)/Sources/SessionTools/SessionTools.docc/OtherPrograms.md"
-
   /// The entire article.
   static var text: String {
-    get throws { try String(contentsOfFile: path, encoding: .utf8) }
+    get throws { try Article("OtherPrograms").text }
   }
 
   /// Returns the content of a file as the article shows it, with this build's tool in it.
-  ///
-  /// A line with the file's path stands before each block of code that is a file.
-  static func file(_ path: String) throws -> String {
-    let text = try Self.text
-    let blocks = text.matches(of: /\n`([^`\n]+)`:\n\n```[a-z]*\n(.*?)\n```\n/.dotMatchesNewlines())
-    guard let block = blocks.first(where: { $0.1 == path }) else { throw MissingFile(path: path) }
-    return block.2.replacingOccurrences(of: "/usr/local/bin/session-tools", with: Tool.program)
-      + "\n"
-  }
+  static func file(_ path: String) throws -> String { try Article("OtherPrograms").file(path) }
 
   /// Writes a file as the article shows it into a tool's home directory.
   static func write(_ path: String, for tool: Tool) throws {
