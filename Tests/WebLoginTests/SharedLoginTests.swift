@@ -50,7 +50,7 @@ import Testing
     echo "$rounds $kills"
     """
 
-  @Test func `five programs in four languages share a login, whoever is killed`() async throws {
+  @Test func `five programs in four languages share a login while they are killed`() async throws {
     let server = try AuthlibServer()
     let tool = try Tool()
     try install(tool, server)
