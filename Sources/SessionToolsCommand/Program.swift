@@ -9,7 +9,7 @@ public enum Tool {
     System.occupyStandardDescriptors()
     System.forbidCoreDumps()
     System.ignoreSignalsOfWriting()
-    exit(Program.run(ProgramName.arguments(of: System.arguments)).rawValue)
+    exit(Program.run(ProgramName.arguments(of: System.arguments)))
   }
 }
 
@@ -17,17 +17,19 @@ enum Program {
   private typealias Root = RootCommand
 
   /// Parses the arguments, runs the command, and reports any error.
-  static func run(_ arguments: [String]) -> ExitStatus {
+  ///
+  /// - Returns: The exit status: an `ExitStatus`, or that of a command that was run.
+  static func run(_ arguments: [String]) -> Int32 {
     do {
       guard System.areOwnArgumentsUTF8 else { throw notUTF8 }
       if let text = ToolHelp.text(for: arguments, width: StandardOutput.columnCount ?? 80) {
         try StandardOutput.write(text + "\n")
-        return .done
+        return ExitStatus.done.rawValue
       }
       var command = try CommandNames.parse(arguments)
       guard command is any CommandOfOtherProgram || System.areArgumentsUTF8 else { throw notUTF8 }
       try command.run()
-      return .done
+      return ExitStatus.done.rawValue
     } catch {
       let outcome = Root.outcome(of: error)
       if let signal = Interruption.signal,
@@ -36,7 +38,8 @@ enum Program {
         // Ends the process as the signal alone would have, now that everything is tidied up.
         raise(signal)
       }
-      return report(error, outcome)
+      // A command has reported the reason.
+      return (error as? ExitCode)?.rawValue ?? report(error, outcome).rawValue
     }
   }
 
@@ -51,9 +54,6 @@ enum Program {
     case let failure as Failure:
       StandardError.complain(failure.message)
       return failure.status
-    case let code as ExitCode:
-      // The command has reported the reason.
-      return ExitStatus(rawValue: code.rawValue) ?? .failure
     default:
       return answerOfParser(error)
     }

@@ -17,8 +17,9 @@ struct SecretServiceCommand: ParsableCommand {
       program's terminal or display. Where no one can be asked, the program gets an error that \
       says what to run.
 
-      With a COMMAND, it runs until the command ends. Where there is no session bus, the command \
-      gets one of its own.
+      With a COMMAND, it runs until the command ends, and ends with its status: 128 and the \
+      signal for one that was killed. Where there is no session bus, the command gets one of its \
+      own.
 
       The items are those of the service org.freedesktop.secrets. Their names are sealed, too: \
       what a locked keyring has is not known.
