@@ -141,7 +141,7 @@ class Name(NamedTuple):
 class Item(NamedTuple):
     name: Name
     value: bytes
-    time: Optional[int]      # in milliseconds since 1970
+    time: Optional[int] = None   # in milliseconds since 1970
 
 
 # --- header -----------------------------------------------------------------------------------
