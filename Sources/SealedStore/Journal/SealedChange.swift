@@ -26,7 +26,7 @@ struct SealedChange {
   ) {
     var sealer = RecordSealer(
       records.count, journal: journal, position: position.record, keys: keys, memory: memory)
-    let time = RecordTime(Date())
+    let time = memory.clock.map { RecordTime($0()) }
     start = position.byteCount
     byteCount = records.reduce(0) { $0 + $1.lengths.record }
     let end = start + byteCount
@@ -134,10 +134,14 @@ final class SealingMemory {
   fileprivate let associatedData = RecordOpener.associatedData()
   fileprivate let chainInput = RecordChain.input()
   fileprivate let nonces: NonceSupply
+  fileprivate let clock: (@Sendable () -> Date)?
 
-  /// - Parameter random: The source of nonces.
-  init(random: any RandomSource) {
+  /// - Parameters:
+  ///   - random: The source of nonces.
+  ///   - clock: Returns the time to keep with items that are put; `nil` to keep none.
+  init(random: any RandomSource, clock: (@Sendable () -> Date)? = nil) {
     nonces = NonceSupply(random: random)
+    self.clock = clock
   }
 }
 

@@ -1,9 +1,13 @@
+package import Foundation
 package import SecretStores
 
 /// The environment of a store: the file system, randomness and time.
 package struct StoreEnvironment: Sendable {
   package var fileSystem: any FileSystem
   package var random: any RandomSource
+  /// Returns the time to keep with an item that is put; `nil` if none is kept, so that the same
+  /// randomness makes the same bytes.
+  package var clock: (@Sendable () -> Date)?
   /// The longest time for which files are read again that others replace meanwhile.
   ///
   /// Replacing them takes longer than reading them, so a few attempts are enough unless the machine
@@ -15,11 +19,13 @@ package struct StoreEnvironment: Sendable {
 
   package init(
     fileSystem: any FileSystem = LinuxFileSystem(),
-    random: any RandomSource = SystemRandomSource(), readingPatience: Duration = .seconds(30),
+    random: any RandomSource = SystemRandomSource(),
+    clock: (@Sendable () -> Date)? = { Date() }, readingPatience: Duration = .seconds(30),
     repairLease: Duration = .milliseconds(150)
   ) {
     self.fileSystem = fileSystem
     self.random = random
+    self.clock = clock
     self.readingPatience = readingPatience
     self.repairLease = repairLease
   }

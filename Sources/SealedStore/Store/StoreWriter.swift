@@ -31,7 +31,7 @@ struct StoreWriter: ~Copyable {
   /// Returns the memory in which changes are sealed.
   mutating func sealingMemory() -> SealingMemory {
     if let sealing = kept.sealing { return sealing }
-    let sealing = SealingMemory(random: environment.random)
+    let sealing = SealingMemory(random: environment.random, clock: environment.clock)
     kept.sealing = sealing
     return sealing
   }

@@ -46,7 +46,7 @@ import Testing
     let random = random(seed: seed, recordCount: recordCount)
     let key = try RawKey(SecretBytes(drawn(32, 4, seed: seed)))
     let store = try SealedFileStore.create(
-      at: scratch.path, key: key, environment: StoreEnvironment(random: random))
+      at: scratch.path, key: key, environment: StoreEnvironment(random: random, clock: nil))
     try changes(store)
     #expect(random.isUsedUp)
     let theirs = try #require(Vector.all.first { $0.name == vector })

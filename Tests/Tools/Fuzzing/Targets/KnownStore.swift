@@ -112,7 +112,7 @@ enum KnownStore {
     try SealedFileStore.open(
       at: path, key: key(),
       environment: StoreEnvironment(
-        fileSystem: disk, random: SeededRandom(seed: 1), repairLease: .zero))
+        fileSystem: disk, random: SeededRandom(seed: 1), clock: nil, repairLease: .zero))
   }
 }
 
