@@ -81,12 +81,16 @@ import Testing
   @Test(
     arguments: [
       (
-        400,
-        "<E><Error><Code>Denied</Code><Message>Not\u{1b}[1m you</Message></Error></E>",
-        4, "it answers 400: Denied: Not\\u{1b}[1m you"
+        400, "<E><Error><Code>Denied</Code><Message>Not\u{1b}[1m you</Message></Error></E>", 1,
+        "it answers 400: Denied: Not\\u{1b}[1m you"
       ),
+      (
+        400, "<E><Code>ExpiredTokenException</Code><Message>AT2 is old</Message></E>", 10,
+        "ExpiredTokenException: … is old"
+      ),
+      (400, "<E><Code>Throttling</Code></E>", 11, "it answers 400: Throttling"),
       (503, "<html><br>busy", 11, "it answers 503"),
-      (200, "<A><AccessKeyId>geheim</AccessKeyId></A>", 4, "its answer has no keys"),
+      (200, "<A><AccessKeyId>geheim</AccessKeyId></A>", 1, "its answer has no keys"),
       (200, "geheim", 1, "there is text outside of the document's element"),
     ] as [(Int, String, Int32, String)])
   func `says why AWS gives no keys`(

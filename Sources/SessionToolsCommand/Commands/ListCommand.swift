@@ -168,8 +168,13 @@ struct ListCommand: ParsableCommand {
       table.rows = names.map(\.columns)
       return try table.write()
     }
-    var table = Table(ItemName.columnNames + ["CHANGED"])
-    table.rows = names.map { $0.columns + [times[$0].map(Self.text) ?? ""] }
+    // Before the name, which may be long; a narrow terminal has no room for it.
+    let isNarrow = (StandardOutput.columnCount ?? 80) < 80
+    var table = Table(ItemName.columnNames.dropLast() + ["CHANGED", "IDENTIFIER"])
+    table.rows = names.map { name in
+      let time = isNarrow ? nil : times[name].map(Self.text)
+      return name.columns.dropLast() + [time ?? "", name.identifier]
+    }
     try table.write()
   }
 

@@ -19,10 +19,11 @@ struct TokenCommand: ParsableCommand {
         json             {"access_token": …, "expires_at": …, "token_type": …}; the
                          time as in 2026-01-31T12:00:00Z, or null if unknown
         exec-credential  what kubectl reads from a credential plugin
-        aws              what AWS's programs read from a credential_process: the temporary keys \
-      of --role-arn, for which STS takes the token if it is a JWT of an issuer that the role \
-      trusts (AWS_REGION or AWS_ENDPOINT_URL_STS says where); without --role-arn, the keys that \
-      import aws-credentials: made items of the service
+        aws              what AWS's programs read from a credential_process
+
+      With aws and --role-arn, temporary keys of the role, for which STS takes the token if it is \
+      a JWT of an issuer that the role trusts; AWS_REGION or AWS_ENDPOINT_URL_STS says where. \
+      With aws alone, the keys that import aws-credentials: made items of the service.
 
       Example:
         session-tools token --store ~/vault --service mail --format header |
@@ -32,7 +33,8 @@ struct TokenCommand: ParsableCommand {
           --exec-arg token --exec-arg --store=/home/ada/vault \\
           --exec-arg --service=cluster --exec-arg --format=exec-credential
         aws configure set profile.work.credential_process \\
-          '/usr/bin/session-tools token --store /home/ada/vault --service aws/work --format aws'
+          "session-tools token --store $HOME/vault \\
+          --service aws/work --format aws"
       """)
 
   @OptionGroup var login: LoginOptions

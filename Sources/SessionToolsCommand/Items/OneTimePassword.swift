@@ -38,7 +38,9 @@ package struct OneTimePassword {
   package init(_ value: SecretBytes) throws(Mistake) {
     guard let text = value.copyText() else { throw Mistake(text: "the value is not text") }
     let address = text.split(whereSeparator: \.isNewline)
-      .map { $0.trimmingCharacters(in: .whitespaces) }.first { $0.hasPrefix("otpauth:") }
+      .map { $0.trimmingCharacters(in: .whitespaces) }.first {
+        $0.lowercased().hasPrefix("otpauth:") || $0.lowercased().hasPrefix("steam:")
+      }
     guard let address else {
       key = try Self.key(text)
       return
@@ -46,17 +48,31 @@ package struct OneTimePassword {
     guard let components = URLComponents(string: address) else {
       throw Mistake(text: "the otpauth address cannot be read")
     }
+    let isOfSteam =
+      components.scheme?.lowercased() == "steam" || components.host?.lowercased() == "steam"
+    guard !isOfSteam else { throw Self.steam }
     guard components.host?.lowercased() == "totp" else {
       throw Mistake(text: "only passwords that change with time (otpauth://totp/) are supported")
     }
     var fields: [String: String] = [:]
-    for item in components.queryItems ?? [] { fields[item.name.lowercased()] = item.value }
+    for item in components.queryItems ?? [] {
+      let isKnown = fields.updateValue(item.value ?? "", forKey: item.name.lowercased()) != nil
+      guard !isKnown, !item.name.lowercased().hasPrefix("amp;") else {
+        throw Mistake(
+          text: "a field of the otpauth address is there twice, or has &amp; in front of it")
+      }
+    }
+    fields = fields.filter { !$0.value.isEmpty }
+    guard ![fields["encoder"], fields["issuer"]].contains(where: { $0?.lowercased() == "steam" }),
+      fields["digits"]?.lowercased() != "s"
+    else { throw Self.steam }
     guard let secret = fields["secret"] else {
       throw Mistake(text: "the otpauth address has no secret")
     }
     key = try Self.key(secret)
     if let name = fields["algorithm"] {
-      guard let found = Algorithm(rawValue: name.uppercased()) else {
+      let short = name.uppercased().replacing("HMAC", with: "").replacing("-", with: "")
+      guard let found = Algorithm(rawValue: short) else {
         throw Mistake(text: "the algorithm is SHA1, SHA256 or SHA512")
       }
       algorithm = found
@@ -73,6 +89,10 @@ package struct OneTimePassword {
       }
       period = seconds
     }
+  }
+
+  private static var steam: Mistake {
+    Mistake(text: "codes of Steam, which are letters, are not supported")
   }
 
   /// Returns the password at a time.

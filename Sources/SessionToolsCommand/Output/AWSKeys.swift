@@ -68,7 +68,30 @@ extension AWSKeys {
           + "Run session-tools import \(location.argument.shellQuoted) aws-credentials:, and give "
           + "--service aws/PROFILE; or exchange a login's token for keys, with --role-arn")
     }
-    (accessKeyId, secretAccessKey, sessionToken) = (id, secret, try text("aws_session_token"))
+    let token = try text("aws_session_token") ?? text("aws_security_token")
+    // Of two imports: AWS refuses the pair, and does not say why.
+    guard token == nil || !id.hasPrefix("AKIA") else {
+      throw Failure(
+        .unavailable,
+        "\(location): the service \(namespace.service) has a lasting key, and a session token of "
+          + "another one. Remove aws_session_token, or import the profile again with "
+          + "--on-conflict overwrite")
+    }
+    (accessKeyId, secretAccessKey, sessionToken) = (id, secret, token)
+    // Programs that keep keys of a session write their end under one of these.
+    let ends = ["expiration", "x_security_token_expires", "aws_credential_expiration"]
+    for end in token == nil ? [] : ends {
+      guard let text = try text(end), let date = try? Date(text, strategy: .iso8601) else {
+        continue
+      }
+      guard date > .now else {
+        throw Failure(
+          .unavailable,
+          "\(location): the keys of \(namespace.service) expired at \(date.formatted(.iso8601)). "
+            + "Get new ones, and import them with --on-conflict overwrite")
+      }
+      expiration = date.formatted(.iso8601)
+    }
   }
 }
 
@@ -95,6 +118,9 @@ struct AWSRole {
       names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
     }
     let region = value("AWS_REGION", "AWS_DEFAULT_REGION")
+    guard region?.wholeMatch(of: /[a-z0-9-]{1,40}/) != nil || region == nil else {
+      throw Failure(.usage, "AWS_REGION is no region of AWS, such as eu-west-1")
+    }
     let host =
       region.map { "sts.\($0).amazonaws.com\($0.hasPrefix("cn-") ? ".cn" : "")" }
       ?? "sts.amazonaws.com"
@@ -115,11 +141,19 @@ struct AWSRole {
       ("Action", "AssumeRoleWithWebIdentity"), ("Version", "2011-06-15"), ("RoleArn", name),
       ("RoleSessionName", session), ("WebIdentityToken", token),
     ])
-    let answer = try await CurlHTTPClient().send(
-      OAuthHTTPRequest(
-        method: "POST", url: service,
-        headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "text/xml"],
-        body: Data(form.utf8)))
+    let request = OAuthHTTPRequest(
+      method: "POST", url: service,
+      headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "text/xml"],
+      body: Data(form.utf8))
+    let answer: OAuthHTTPResponse
+    do {
+      answer = try await CurlHTTPClient().send(request)
+    } catch let error as OAuthHTTPError {
+      throw Failure(
+        .serverUnavailable,
+        "\(ServerAddress.name(of: service)) cannot be asked for keys of AWS: \(error.reason). "
+          + "Try again when the network works")
+    }
     let server = ServerAddress.name(of: service)
     let found = try Self.texts(in: answer.body, of: server, status: answer.status)
     if answer.status == 200, let id = found["AccessKeyId"], let secret = found["SecretAccessKey"],
@@ -128,16 +162,32 @@ struct AWSRole {
       return AWSKeys(
         accessKeyId: id, expiration: end, secretAccessKey: secret, sessionToken: session)
     }
-    // Of an answer with keys that lacks something, nothing is shown.
-    let reason =
-      answer.status == 200
+    throw failure(answer.status, found, server, token)
+  }
+
+  private func failure(
+    _ status: Int, _ found: [String: String], _ server: String, _ token: String
+  ) -> Failure {
+    let code = found["Code"] ?? ""
+    // Of an answer with keys that lacks something, nothing is shown; and no token that is quoted.
+    var reason =
+      status == 200
       ? "its answer has no keys"
-      : "it answers \(answer.status)"
+      : "it answers \(status)"
         + [found["Code"], found["Message"]].compactMap(\.self)
         .map { ": \($0.escapingControls().prefix(300))" }.joined()
-    throw Failure(
-      answer.status >= 500 ? .serverUnavailable : .unavailable,
-      "\(server) gives no keys of the role \(name.escapingControls()): \(reason)")
+    for part in [token] + token.split(separator: ".").map(String.init) where part.count > 2 {
+      reason = reason.replacing(part, with: "…")
+    }
+    let exit: ExitStatus =
+      switch code {
+      case "ExpiredTokenException", "ExpiredToken": .loginNeeded
+      case "Throttling", "ThrottlingException", "RequestLimitExceeded", "IDPCommunicationError":
+        .serverUnavailable
+      default: status >= 500 || status == 429 ? .serverUnavailable : .failure
+      }
+    return Failure(
+      exit, "\(server) gives no keys of the role \(name.escapingControls()): \(reason)")
   }
 
   /// Returns the texts of the elements that have nothing but text.

@@ -116,15 +116,30 @@ struct AccessLog: Sendable {
   }
 
   private static func append(_ line: String, to path: String) throws(StoreError) {
-    let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+    // Without waiting for a reader, where someone put a pipe.
+    let flags =
+      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
     let descriptor = unsafe open(path, flags, 0o600)
     guard descriptor >= 0 else { throw StoreError(SystemCallError("open", errno), path: path) }
     defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else {
+      throw StoreError(SystemCallError("fstat", errno), path: path)
+    }
+    guard [S_IFREG, S_IFCHR].contains(status.st_mode & S_IFMT) else {
+      throw StoreError(
+        .io, store: path, reason: "this is no file", remedy: "Name a file in the settings")
+    }
     // In one call, so that the lines of several processes do not mix.
     let bytes = Array(line.utf8)
-    guard unsafe write(descriptor, bytes, bytes.count) == bytes.count else {
-      throw StoreError(SystemCallError("write", errno), path: path)
-    }
+    _ = flock(descriptor, LOCK_EX)
+    _ = unsafe fstat(descriptor, &status)
+    let count = unsafe write(descriptor, bytes, bytes.count)
+    guard count != bytes.count else { return }
+    let error = SystemCallError("write", count < 0 ? errno : ENOSPC)
+    // Half a line would spoil the next one.
+    if count > 0 { _ = ftruncate(descriptor, status.st_size) }
+    throw StoreError(error, path: path)
   }
 
   /// Sends an entry to systemd's journal.

@@ -30,12 +30,12 @@ package enum BrowserCSV {
         "url": "url", "username": "username", "password": "password", "note": "notes",
         "notes": "notes", "otpauth": "otp",
       ],
-      naming: ["name", "title"],
+      naming: { [$0.contains("name") ? "name" : "title"] },
       remedy: "Export the passwords in the browser's settings, as a CSV file", ignoresCase: true)
     return try table.items(text, name: name) { row in
       let given = [row["name"], row["title"]].compactMap(\.self).first { !$0.isEmpty }
-      let address = row["url"] ?? ""
-      return [given ?? URL(string: address)?.host() ?? address]
+      // Nothing else of an address, which may have a password in it.
+      return [given ?? URL(string: row["url"] ?? "")?.host(percentEncoded: false) ?? ""]
     }
   }
 }

@@ -12,8 +12,8 @@ struct CSVExport {
   let ignored: Set<String>
   /// The names of the fields that columns become; others keep the column's own.
   let names: [String: String]
-  /// Columns that only name the entry.
-  let naming: Set<String>
+  /// Returns which of the columns only name the entry.
+  let naming: ([String]) -> Set<String>
   let remedy: String
   /// Whether capitals in the names of columns do not count.
   var ignoresCase = false
@@ -34,11 +34,17 @@ struct CSVExport {
     var reader = CSVReader(bytes, name: name)
     let written = try reader.next() ?? []
     let columns = ignoresCase ? written.map { $0.lowercased() } : written
-    guard needed.allSatisfy(columns.contains), Set(columns).count == columns.count else {
+    guard Set(columns).count == columns.count else {
+      throw StoreError(
+        .undecodable, store: "\(name), line 1", reason: "two columns have the same name",
+        remedy: remedy)
+    }
+    guard needed.allSatisfy(columns.contains) else {
       throw StoreError(
         .undecodable, store: "\(name), line 1",
         reason: "it does not name the columns \(needed.joined(separator: ", "))", remedy: remedy)
     }
+    let naming = naming(columns)
     var entries = ExportedEntries(name, of: program)
     while let row = try reader.next() {
       // A spreadsheet's empty line, and one with nothing but white space.

@@ -134,7 +134,9 @@ extension DocumentKind {
     let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
     var text = bytes.drop { " \t\r\n".utf8.contains($0) }
     // A person's comments.
-    while text.first == UInt8(ascii: "#"), let end = text.firstIndex(of: UInt8(ascii: "\n")) {
+    while text.first == UInt8(ascii: "#"),
+      let end = text.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") })
+    {
       text = text[end...].drop { " \t\r\n".utf8.contains($0) }
     }
     switch text.first {
@@ -144,13 +146,19 @@ extension DocumentKind {
     case UInt8(ascii: "["):
       let next = text.dropFirst().first { !" \t\r\n".utf8.contains($0) }
       if next.map({ "{[\"]".utf8.contains($0) }) ?? false { return .jsonList }
-      return has("aws_access_key_id", in: text) ? .awsCredentials : .keyringFile
+      return words.contains { has($0, in: text) } ? .awsCredentials : .keyringFile
     default: return lines(text) ?? csv(text)
     }
   }
 
+  /// Names of settings of AWS's programs, of which a profile has one at least.
+  private static let words = [
+    "aws_access_key_id", "aws_secret_access_key", "credential_process", "role_arn",
+    "source_profile", "sso_start_url", "sso_session", "region",
+  ]
+
   private static func has(_ word: String, in text: ArraySlice<UInt8>) -> Bool {
-    Data(text).range(of: Data(word.utf8)) != nil
+    String(decoding: text, as: UTF8.self).range(of: word, options: .caseInsensitive) != nil
   }
 
   /// Files of words in lines.
@@ -357,6 +365,9 @@ extension DocumentKind {
     case .keePassXML: "Export the database with keepassxc-cli export --format xml"
     case .keePassCSV: "Export the database with keepassxc-cli export --format csv"
     case .browserCSV: "Export the passwords in the browser's settings, as a CSV file"
+    case .netrc: "Give a file with lines such as: machine HOST login USER password PASSWORD"
+    case .awsCredentials: "Give ~/.aws/credentials, or a file of its form"
+    case .gitHubHosts: "Give hosts.yml of gh, which is beside config.yml"
     case .bitwarden: "Export with bw export --format json, or in the format .json"
     case .jsonLines: "Write one JSON object in each line, as session-tools export --plaintext does"
     default: nil

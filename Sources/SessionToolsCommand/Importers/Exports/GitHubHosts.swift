@@ -33,24 +33,48 @@ package enum GitHubHosts {
   package static func items(
     _ text: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
+    let lines = try TextLines(
+      text, is: .gitHubHosts, name: name,
+      remedy: "Give the file as gh wrote it, or copy the token by hand")
+    let root = try Mapping(lines)
+    // Before gh 1 had a file of its own for them, hosts were one of its settings.
+    let hosts = (root["hosts"] ?? root).members.filter { $0.value.text == nil }
+    guard hosts.contains(where: { host in Self.loginMembers.contains { host.value[$0] != nil } })
+    else {
+      throw StoreError(
+        .undecodable, store: name, reason: "it names no host with a login",
+        remedy: "Give hosts.yml of gh, which is beside config.yml")
+    }
     var items: [ItemName: SecretBytes] = [:]
     var omissions: [Omission] = []
-    for host in try Mapping(TextLines(text, is: .gitHubHosts, name: name)).members {
+    for member in root.members where member.value.text != nil {
+      omissions.append(
+        Omission(member.name, reason: "it is of no host; copy it by hand if it is a secret"))
+    }
+    for host in hosts {
       let service = "gh:\(host.name)"
-      for (user, token) in accounts(of: host.value) {
-        func leaveOut(_ reason: String) {
-          omissions.append(Omission(service, part: user, reason: reason, service: service))
+      func leaveOut(_ part: String, _ reason: String) {
+        omissions.append(Omission(service, part: part, reason: reason, service: service))
+      }
+      for part in unknownParts(of: host.value) {
+        leaveOut(part, "it is not read; copy it by hand if it is a secret")
+      }
+      for account in accounts(of: host.value) {
+        if account.hasOtherToken {
+          leaveOut(account.user, "the file has a second token for it, which gh does not use")
         }
-        guard let token else {
+        guard let token = account.token else {
           leaveOut(
+            account.user,
             "its token is not in this file; read it with gh auth token "
-              + "--hostname \(host.name.shellQuoted) --user \(user.shellQuoted)")
+              + "--hostname \(host.name.shellQuoted) --user \(account.user.shellQuoted)")
           continue
         }
         do throws(StoreError) {
-          items[try ItemName(user, in: StoreNamespace(service: service))] = SecretBytes(utf8: token)
+          let name = try ItemName(account.user, in: StoreNamespace(service: service))
+          items[name] = SecretBytes(utf8: token)
         } catch {
-          leaveOut("\(error.reason); copy it by hand")
+          leaveOut(account.user, "\(error.reason); copy it by hand")
         }
       }
     }
@@ -63,19 +87,47 @@ package enum GitHubHosts {
     }
   }
 
+  private static let loginMembers = ["user", "users", "oauth_token"]
+  /// Settings, which are no secrets.
+  private static let settings: Set = [
+    "git_protocol", "editor", "prompt", "pager", "browser", "http_unix_socket", "api_host",
+  ]
+
+  private struct Account {
+    let user: String
+    let token: String?
+    var hasOtherToken = false
+  }
+
   /// Returns the users of a host, with their tokens; before gh 2.40 there was one.
-  private static func accounts(of host: Mapping) -> [(user: String, token: String?)] {
+  ///
+  /// The token of the host itself is the active user's, and the one that gh sends (ActiveToken).
+  private static func accounts(of host: Mapping) -> [Account] {
     let active = host["user"]?.text
-    let token = host["oauth_token"]?.text
+    let token = host.token
     var accounts = (host["users"]?.members ?? []).map { user in
-      (user.name, user.value["oauth_token"]?.text ?? (user.name == active ? token : nil))
+      let own = user.value.token
+      guard user.name == active, let token else { return Account(user: user.name, token: own) }
+      return Account(user: user.name, token: token, hasOtherToken: own ?? token != token)
     }
-    if let active, !accounts.contains(where: { $0.0 == active }) {
-      accounts.append((active, token))
+    if let active, !accounts.contains(where: { $0.user == active }) {
+      accounts.append(Account(user: active, token: token))
     }
-    // gh writes this for a token of which it knows no user.
-    if accounts.isEmpty, token != nil { accounts = [("x-access-token", token)] }
+    // gh's name for a token of which it knows no user.
+    if active == nil, let token { accounts.append(Account(user: "x-access-token", token: token)) }
     return accounts
+  }
+
+  /// Returns the names of what is neither a login nor a setting.
+  private static func unknownParts(of host: Mapping) -> [String] {
+    let ofHost = host.members.map(\.name).filter {
+      !loginMembers.contains($0) && !settings.contains($0)
+    }
+    let ofUsers = (host["users"]?.members ?? []).flatMap { user in
+      user.value.members.map(\.name).filter { $0 != "oauth_token" && !settings.contains($0) }
+        .map { "\(user.name) \($0)" }
+    }
+    return ofHost + ofUsers
   }
 }
 
@@ -86,6 +138,9 @@ private struct Mapping {
   private(set) var members: [(name: String, value: Mapping)] = []
 
   subscript(name: String) -> Mapping? { members.first { $0.name == name }?.value }
+
+  /// The token in it, unless that is empty.
+  var token: String? { self["oauth_token"]?.text.flatMap { $0.isEmpty ? nil : $0 } }
 
   private init() {}
 
@@ -143,13 +198,16 @@ private struct Mapping {
       guard let scalar = Self.scalar(rest) else {
         throw lines.undecodable("its value is of no form that gh writes", line: number)
       }
-      self.scalar = rest.isEmpty || rest == "{}" || rest == "null" ? nil : scalar
+      self.scalar =
+        Self.nulls.contains(scalar) && rest.first != "\"" && rest.first != "'" ? nil : scalar
     }
+
+    private static let nulls: Set = ["", "~", "null", "Null", "NULL"]
 
     /// Returns a plain or quoted scalar of one line; `nil` for any other text.
     private static func scalar(_ text: Substring) -> String? {
       switch text.first {
-      case nil: return ""
+      case nil, "#": return ""
       case "\"":
         // What YAML has besides JSON's escapes, it writes for control characters only.
         return try? JSONDecoder().decode(String.self, from: Data(text.utf8))
@@ -160,7 +218,11 @@ private struct Mapping {
         return parts.contains("'") ? nil : inner.replacing("''", with: "'").description
       case "{": return text == "{}" ? "" : nil
       case "[", "&", "*", "!", "|", ">", "%", "@", "`", "-", "?": return nil
-      default: return text.contains(" #") || text.contains(": ") ? nil : String(text)
+      default:
+        // Without a comment behind it.
+        let end = text.range(of: "[ \\t]+#", options: .regularExpression)?.lowerBound
+        let plain = text[..<(end ?? text.endIndex)]
+        return plain.contains(": ") ? nil : plain.trimmingCharacters(in: .whitespaces)
       }
     }
   }

@@ -31,7 +31,7 @@ package enum KeePassCSV {
         "Username": "username", "Password": "password", "URL": "url", "Notes": "notes",
         "TOTP": "otp",
       ],
-      naming: ["Group", "Title"],
+      naming: { _ in ["Group", "Title"] },
       remedy: "Export the database with keepassxc-cli export --format csv")
     return try table.items(text, name: name) { row in
       (row["Group"] ?? "").split(separator: "/").dropFirst().map(String.init)

@@ -31,7 +31,10 @@ package enum Netrc {
   package static func items(
     _ text: SecretBytes, name: String
   ) throws(StoreError) -> ReadOnlyItems {
-    var reader = NetrcReader(lines: try TextLines(text, is: .netrc, name: name))
+    var reader = NetrcReader(
+      lines: try TextLines(
+        text, is: .netrc, name: name,
+        remedy: "Put comments on lines of their own, and double quotes around a value with spaces"))
     return try reader.entries(ExportedEntries(name, of: "netrc")).store
   }
 }
@@ -64,32 +67,42 @@ private struct NetrcReader {
     return entries
   }
 
+  private static let keywords: Set = [
+    "machine", "login", "user", "password", "passwd", "account", "macdef", "port", "protocol",
+    "method",
+  ]
+
   /// Splits the lines into words, without comments and the lines of macros.
   private mutating func readWords() throws(StoreError) {
-    var isInMacro = false
+    var (isInMacro, isValue, isMacro) = (false, false, false)
     for (number, line) in lines.numbered {
-      let text = line.trimmingCharacters(in: .whitespaces)
       if isInMacro {
-        isInMacro = !text.isEmpty
+        isInMacro = !line.allSatisfy(Self.isBlank)
         continue
       }
-      guard text.first != "#" else { continue }
-      var rest = text[...]
+      var rest = line[...]
       while let word = try Self.nextWord(in: &rest, lines, number) {
+        // A comment, where no value is: passwords begin with this, too.
+        if !isValue, !word.isQuoted, word.text.hasPrefix("#") { break }
         words.append((word.text, number, word.isQuoted))
-        guard word.text == "macdef", !word.isQuoted else { continue }
-        isInMacro = true
+        isInMacro = isInMacro || isMacro
+        let isKeyword = !isValue && !word.isQuoted && Self.keywords.contains(word.text)
+        (isMacro, isValue) = (isKeyword && word.text == "macdef", isKeyword)
       }
     }
+  }
+
+  private static func isBlank(_ character: Character) -> Bool {
+    character == " " || character == "\t"
   }
 
   /// Removes the first word from a line; `nil` at its end.
   private static func nextWord(
     in rest: inout Substring, _ lines: TextLines, _ number: Int
   ) throws(StoreError) -> (text: String, isQuoted: Bool)? {
-    rest = rest.drop(while: \.isWhitespace)
+    rest = rest.drop(while: isBlank)
     guard rest.first == "\"" else {
-      let word = rest.prefix { !$0.isWhitespace }
+      let word = rest.prefix { !isBlank($0) }
       rest = rest.dropFirst(word.count)
       return word.isEmpty ? nil : (String(word), false)
     }
@@ -111,10 +124,16 @@ private struct NetrcReader {
     var at = 0
     /// Returns the word that has to follow.
     func value(_ of: String) throws(StoreError) -> String {
-      guard at + 1 < words.count else {
+      let next = at + 1 < words.count ? words[at + 1] : nil
+      // On a later line, the word for another part is not the value of this one.
+      let isMissing = next.map { next in
+        !next.isQuoted && next.line > words[at].line
+          && (Self.keywords.contains(next.text) || next.text == "default")
+      }
+      guard let next, isMissing == false else {
         throw lines.undecodable("nothing follows \(of)", line: words[at].line)
       }
-      return words[at + 1].text
+      return next.text
     }
     while at < words.count {
       let word = words[at]
@@ -126,7 +145,7 @@ private struct NetrcReader {
       case "machine" where !word.isQuoted: machines.append((try value("machine"), []))
       case "macdef" where !word.isQuoted:
         macros.append((try value("macdef"), machines.count - 1))
-      case "login", "user", "password", "passwd", "account":
+      case _ where !word.isQuoted && Self.keywords.contains(word.text):
         guard !machines.isEmpty else {
           throw lines.undecodable("it is of no machine", line: word.line)
         }
