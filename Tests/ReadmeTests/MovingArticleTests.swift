@@ -78,6 +78,7 @@ struct ConsoleBlock: Sendable {
     for (pattern, name) in [
       ("[0-9a-f]{24,32}", "[ID]"), ("st-store-[A-Za-z0-9_-]{27}", "[FINGERPRINT]"),
       ("[0-9]+ MiB, [0-9]+ pass(es)?", "[COST]"),
+      ("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}", "[TIME]"),
     ] {
       text = text.replacingOccurrences(of: pattern, with: name, options: .regularExpression)
     }

@@ -97,7 +97,7 @@ package struct LimitedProgram: Sendable {
       if timeToEnd > .zero {
         program.askToEnd()
         let end = ContinuousClock.now + timeToEnd
-        while !program.hasEnded, ContinuousClock.now < end { _ = unsafe poll(nil, 0, 5) }
+        while !program.hasEnded, ContinuousClock.now < end { _ = poll(nil, 0, 5) }
       }
       program.end()
       _ = program.wait()
