@@ -207,11 +207,12 @@ import Testing
       "printf 1 | session-tools set store --service $'e\\e]0;x\\avil' $'a\\tb\\\\\u{9b}c'")
     let terminal = try PseudoTerminal(tool, "list", "store")
     #expect(terminal.end() == 0)
+    let time = /[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}/
     #expect(
-      terminal.text == """
-        SERVICE              GROUP  IDENTIFIER\r
-        e\\u{1b}]0;x\\u{7}vil         a\\tb\\\\\\u{9b}c\r
-        mail                 team   token\r
+      terminal.text.replacing(time, with: "YYYY-MM-DD HH:MM") == """
+        SERVICE              GROUP  CHANGED           IDENTIFIER\r
+        e\\u{1b}]0;x\\u{7}vil         YYYY-MM-DD HH:MM  a\\tb\\\\\\u{9b}c\r
+        mail                 team   YYYY-MM-DD HH:MM  token\r
 
         """)
   }
