@@ -171,13 +171,8 @@ enum ItemSource {
     // Without links, because a later command may name it from another directory.
     return ReadOnlyItems(
       name: "libsecret file \(path.withoutLinks)",
-      protection: "libsecret's file, encrypted with a password",
-      atRest: .passphrase
-    ) { [items, omissions] in
-      StoreListing(names: items.keys.sorted(), omissions: omissions)
-    } read: { [items] name in
-      items[name]
-    }
+      protection: "libsecret's file, encrypted with a password", atRest: .passphrase, items: items,
+      omissions: omissions)
   }
 
   private static func keyringFile(_ path: String) throws -> any MigratableStore {

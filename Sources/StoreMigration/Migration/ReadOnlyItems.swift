@@ -36,6 +36,25 @@ package final class ReadOnlyItems: BlockingSecretStore, ReadOnlySecretStore, Mig
     protects = StoreProtection(protection, atRest: atRest)
   }
 
+  /// Describes items that were read at once, such as those of a file.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the items in errors: the path of their file, if they have one.
+  ///   - protection: What protects them at rest, in one line for a person.
+  ///   - atRest: The least that someone with the disk needs to read them.
+  ///   - items: The items.
+  ///   - omissions: What was left out of them.
+  package convenience init(
+    name: String, protection: String, atRest: AtRestProtection = .nothing,
+    items: [ItemName: SecretBytes], omissions: [Omission] = []
+  ) {
+    self.init(name: name, protection: protection, atRest: atRest) {
+      StoreListing(names: items.keys.sorted(), omissions: omissions)
+    } read: { name in
+      items[name]
+    }
+  }
+
   /// Returns the protection given to the initializer.
   package func protection() -> StoreProtection { protects }
 

@@ -48,11 +48,7 @@ struct ExportedEntries {
 
   /// The items; listing them reports what was left out.
   var store: ReadOnlyItems {
-    ReadOnlyItems(name: name, protection: protection, atRest: .nothing) { [items, omissions] in
-      StoreListing(names: items.keys.sorted(), omissions: omissions)
-    } read: { [items] itemName in
-      items[itemName]
-    }
+    ReadOnlyItems(name: name, protection: protection, items: items, omissions: omissions)
   }
 
   /// Adds an entry.

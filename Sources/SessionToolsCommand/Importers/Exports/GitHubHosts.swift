@@ -79,12 +79,7 @@ package enum GitHubHosts {
       }
     }
     return ReadOnlyItems(
-      name: name, protection: "plain text, the file of gh", atRest: .nothing
-    ) { [items, omissions] in
-      StoreListing(names: items.keys.sorted(), omissions: omissions)
-    } read: { [items] itemName in
-      items[itemName]
-    }
+      name: name, protection: "plain text, the file of gh", items: items, omissions: omissions)
   }
 
   private static let loginMembers = ["user", "users", "oauth_token"]

@@ -51,12 +51,8 @@ package enum KeyringFile {
     }
     try reader.finishOption()
     return ReadOnlyItems(
-      name: name, protection: "plain text, the file of Python's keyring", atRest: .nothing
-    ) { [items = reader.items, omissions = reader.omissions] in
-      StoreListing(names: items.keys.sorted(), omissions: omissions)
-    } read: { [items = reader.items] itemName in
-      items[itemName]
-    }
+      name: name, protection: "plain text, the file of Python's keyring", items: reader.items,
+      omissions: reader.omissions)
   }
 
   /// Returns the error for an encrypted file, with a command that exports its items.

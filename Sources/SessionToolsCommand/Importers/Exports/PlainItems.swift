@@ -79,13 +79,7 @@ package enum PlainItems {
           reason: "\(itemName) is already in an earlier line")
       }
     }
-    return ReadOnlyItems(
-      name: name, protection: "plain text, JSON Lines", atRest: .nothing
-    ) { [items] in
-      StoreListing(names: items.keys.sorted())
-    } read: { [items] itemName in
-      items[itemName]
-    }
+    return ReadOnlyItems(name: name, protection: "plain text, JSON Lines", items: items)
   }
 
   private static func item(
