@@ -22,25 +22,18 @@ package final class HistoryLog {
   }
 
   /// Writes a change that is about to be made.
-  package func begin(_ operation: HistoryOperation, ofGroup group: Int) throws {
+  package func begin(_ change: HistoryOperation, ofGroup group: Int) throws {
     begun = group
-    try write([operation], toGroup: group)
+    try files[group].write(contentsOf: HistoryFile.batch(ofBegun: change))
   }
 
   /// Writes what is new in the operations of the groups; a change that was begun and is not among
   /// them was certainly not made.
   package func update(_ operations: [[HistoryOperation]]) throws {
     for (group, all) in operations.enumerated() where all.count > counts[group] || begun == group {
-      let new = all[counts[group]...]
-      try write(new, toGroup: group)
+      try files[group].write(contentsOf: HistoryFile.batch(of: all[counts[group]...]))
       counts[group] = all.count
-      try files[group].truncate(atOffset: UInt64(counts[group] * HistoryFile.byteCount))
     }
     begun = nil
-  }
-
-  private func write(_ operations: some Collection<HistoryOperation>, toGroup group: Int) throws {
-    try files[group].seek(toOffset: UInt64(counts[group] * HistoryFile.byteCount))
-    try files[group].write(contentsOf: HistoryFile.data(of: operations))
   }
 }
