@@ -65,8 +65,11 @@ final class CrashWorld {
     return key
   }
 
+  /// An environment whose clock stands still, so that a life always has the same bytes.
   private var environment: StoreEnvironment {
-    StoreEnvironment(fileSystem: faults, random: random, repairLease: .zero)
+    StoreEnvironment(
+      fileSystem: faults, random: random, clock: { Date(timeIntervalSince1970: 1_800_000_000) },
+      repairLease: .zero)
   }
 
   /// Returns the files as programs see them, the journal with its reserve.
