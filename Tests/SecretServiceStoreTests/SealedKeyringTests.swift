@@ -224,4 +224,29 @@ import Testing
       #expect(try await search(["number": "\(number)"], by: later).count == 1)
     }
   }
+
+  @Test func `a store that was moved away is not used any more`() async throws {
+    let bus = try await PrivateBus()
+    let keyring = try await SealedKeyring(on: bus)
+    defer { withExtendedLifetime(keyring) {} }
+    let client = try await OtherClient(on: bus)
+    try await create("old", ["of": "old"], by: client)
+    let (store, moved) = (bus["data/vault"], bus["data/moved"])
+    try FileManager.default.moveItem(atPath: store, toPath: moved)
+    for _ in 0..<2 {
+      let refused = try await refusal {
+        try await create("lost", ["of": "none"], by: client)
+      }
+      #expect(refused != nil)
+    }
+    // What takes its place is used, and gets what is stored.
+    try await bus.run(Tool.program, "init", store)
+    try await create("new", ["of": "new"], by: client)
+    #expect(try await search(["of": "old"], by: client).isEmpty)
+    #expect(try await search(["of": "new"], by: client).count == 1)
+    try FileManager.default.removeItem(atPath: store)
+    try FileManager.default.moveItem(atPath: moved, toPath: store)
+    #expect(try await search(["of": "old"], by: client).count == 1)
+    #expect(try await search(["of": "none"], by: client).isEmpty)
+  }
 }

@@ -28,6 +28,15 @@ package struct FileIdentity: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
 
+  /// Looks for what a path leads to.
+  ///
+  /// - Throws: `stat` with its error.
+  package init(path: String) throws(SystemCallError) {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { throw SystemCallError("stat", errno) }
+    self.init(status)
+  }
+
   fileprivate init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)

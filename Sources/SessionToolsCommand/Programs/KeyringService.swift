@@ -11,8 +11,8 @@ final class KeyringService: Sendable {
 
   private let opener: StoreOpener
   private let log: AccessLog?
-  /// The agent's key, if the store was opened with it.
-  private let agentKey = Mutex<AgentKey?>(nil)
+  /// What the open store was opened with: the agent's key, if it was that, and the directory.
+  private let opened = Mutex<(agentKey: AgentKey?, directory: FileIdentity?)>((nil, nil))
 
   /// Serves a store, about which nothing is asked on the terminal.
   ///
@@ -28,7 +28,7 @@ final class KeyringService: Sendable {
     KeyringAccess(
       unlockCommand: "session-tools unlock \(storeArgument.shellQuoted)",
       open: { [self] () throws(StoreError) in try open() },
-      isStillUnlocked: { [self] in isStillUnlocked }, forgetKey: { [self] in forgetKey() },
+      isStillOpen: { [self] in isStillOpen }, forgetKey: { [self] in forgetKey() },
       question: { [self] in question(forProcess: $0) },
       noteRead: noteRead)
   }
@@ -52,8 +52,9 @@ final class KeyringService: Sendable {
 
   private func open() throws(StoreError) -> any MigratableStore {
     do {
+      let directory = self.directory
       let (open, key) = try opener.open(try opener.place())
-      agentKey.withLock { $0 = key as? AgentKey }
+      opened.withLock { $0 = (key as? AgentKey, directory) }
       return open.store
     } catch let error as StoreError {
       throw error
@@ -62,9 +63,21 @@ final class KeyringService: Sendable {
     }
   }
 
-  /// Whether a key that a person has unlocked is still kept: an open store stays open without it.
-  private var isStillUnlocked: Bool {
-    guard let key = agentKey.withLock({ $0 }) else { return true }
+  /// The directory that the store's path leads to now.
+  private var directory: FileIdentity? {
+    guard case .sealed(let path) = opener.location else { return nil }
+    return try? FileIdentity(path: path)
+  }
+
+  /// Whether the open store is the one at its path, and a key that a person has unlocked is kept.
+  ///
+  /// A store that is open stays so without both: in a directory that was moved away for a backup
+  /// to take its place, it would keep what no other program finds.
+  private var isStillOpen: Bool {
+    let (key, directory) = opened.withLock { $0 }
+    // Where it is gone, the store is opened again, which reports that.
+    guard directory == self.directory else { return false }
+    guard let key else { return true }
     // Where the agent does not answer, the store is opened again, which reports that.
     return ((try? key.keptKey()) ?? nil) != nil
   }

@@ -8,8 +8,8 @@ package struct KeyringAccess: Sendable {
   ///
   /// - Throws: `keyMissing` or `locked` if only a person can open it.
   let open: @Sendable () throws(StoreError) -> any MigratableStore
-  /// Returns whether the key may still be used with which the store was opened.
-  let isStillUnlocked: @Sendable () -> Bool
+  /// Returns whether the store that was opened is still the one to use, with its key.
+  let isStillOpen: @Sendable () -> Bool
   /// Has the store opened by a person the next time, if a person has unlocked it.
   let forgetKey: @Sendable () -> Void
   /// Returns a question to the person who uses a process; `nil` if none can be asked there.
@@ -36,14 +36,14 @@ package struct KeyringAccess: Sendable {
   package init(
     unlockCommand: String,
     open: @escaping @Sendable () throws(StoreError) -> any MigratableStore,
-    isStillUnlocked: @escaping @Sendable () -> Bool,
+    isStillOpen: @escaping @Sendable () -> Bool,
     forgetKey: @escaping @Sendable () -> Void,
     question: @escaping @Sendable (_ process: Int32) -> Question?,
     noteRead: (@Sendable (ItemName, Result<Void, StoreError>, _ process: Int32) -> Void)?
   ) {
     self.unlockCommand = unlockCommand
     self.open = open
-    self.isStillUnlocked = isStillUnlocked
+    self.isStillOpen = isStillOpen
     self.forgetKey = forgetKey
     self.question = question
     self.noteRead = noteRead

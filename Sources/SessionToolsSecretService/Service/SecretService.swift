@@ -114,10 +114,10 @@ package final class SecretService: @unchecked Sendable {
     }
   }
 
-  /// Closes the store if its key may not be used any more: once for each call, because it may ask
-  /// an agent.
+  /// Closes the store if it or its key may not be used any more: once for each call, because it may
+  /// ask an agent.
   func closeIfLocked() {
-    if keyring != nil, !access.isStillUnlocked() { close() }
+    if keyring != nil, !access.isStillOpen() { close() }
   }
 
   private var locked: DBusError {
@@ -162,7 +162,7 @@ package final class SecretService: @unchecked Sendable {
     return keyring
   }
 
-  /// Looks from time to time whether the key may still be used, for clients that do not ask.
+  /// Looks from time to time whether the store may still be used, for clients that do not ask.
   private func checkLater(_ store: any MigratableStore) {
     queue.asyncAfter(deadline: .now() + .seconds(5)) { [weak self] in
       guard let self, let keyring, keyring.store as AnyObject === store as AnyObject else {
