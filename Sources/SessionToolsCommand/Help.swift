@@ -87,11 +87,11 @@ enum HelpTopic: String, CaseIterable {
       of which the second one stands for --service of an item. Both are optional. A store in a \
       database is then in the schema session_tools, and its password where psql finds it.
 
-      With the line audit = journald, or audit = FILE, each read of an item by get, copy, run, \
-      token, git-credential, docker-credential, credential-server and secret-service is recorded: \
-      item, process, executable, unit and outcome, never a value. In a file, each is a line of \
-      JSON; in the journal, journalctl -t session-tools shows them. What cannot be recorded, as on \
-      a full disk, is reported, and read all the same.
+      With the line audit = journald, or audit = FILE, each read of an item by get, copy, edit, \
+      run, otp, token, export --plaintext, git-credential, docker-credential, credential-server \
+      and secret-service is recorded: item, process, executable, unit and outcome, never a value. \
+      In a file, each is a line of JSON; in the journal, journalctl -t session-tools shows them. \
+      What cannot be recorded, as on a full disk, is reported, and read all the same.
 
       init, repair, rotate, export, import, migrate, anchor check and credential-server always \
       name the store; lock without one locks all.

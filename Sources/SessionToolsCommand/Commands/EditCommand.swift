@@ -33,7 +33,7 @@ struct EditCommand: ParsableCommand {
     }
     let (name, location) = try item.resolved()
     let open = try access.openItems(at: location)
-    let before = try open.store.value(for: name)
+    let before = try open.value(for: name, as: "edit")
     // The editor shows only the name of a file in memory.
     if StandardError.isTerminal { StandardError.say("\(location): editing \(name)") }
     let value = try Editor.ofEnvironment.edit(

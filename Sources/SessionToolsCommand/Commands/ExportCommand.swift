@@ -125,6 +125,7 @@ struct ExportCommand: ParsableCommand {
   }
 
   private func exportPlain(_ source: MigratedStore) throws {
+    let log = try source.location.flatMap { try AccessLog(of: "export", store: $0) }
     let listing = try source.store.listing()
     let selection = selected.selection
     let omissions = try selection.omissions(of: listing, orInstead: source.foundInstead)
@@ -134,8 +135,10 @@ struct ExportCommand: ParsableCommand {
       do throws(StoreError) {
         if let value = try source.store.value(for: name) {
           lines.append(try PlainItems.line(for: name, value))
+          log?.note(name, .read)
         }
       } catch {
+        log?.note(name, .failed(error))
         failures.append((name, error))
       }
     }
