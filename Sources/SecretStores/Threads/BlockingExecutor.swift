@@ -78,12 +78,25 @@ public final class BlockingExecutor: TaskExecutor {
   ) async -> sending Result<Value, Failure> {
     await withCheckedContinuation {
       (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
-      run {
-        do throws(Failure) {
-          continuation.resume(returning: .success(try work()))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
+      let work = Once(work)
+      run { continuation.resume(returning: work.result()) }
+    }
+  }
+
+  /// Work that is released when it is done, before the caller goes on: it may have a secret.
+  ///
+  /// Unchecked, because only the thread that does the work uses it.
+  private final class Once<Value, Failure: Error>: @unchecked Sendable {
+    private var work: (@Sendable () throws(Failure) -> sending Value)?
+
+    init(_ work: @escaping @Sendable () throws(Failure) -> sending Value) { self.work = work }
+
+    func result() -> sending Result<Value, Failure> {
+      guard let work = work.take() else { preconditionFailure("work is done once") }
+      do throws(Failure) {
+        return .success(try work())
+      } catch {
+        return .failure(error)
       }
     }
   }
