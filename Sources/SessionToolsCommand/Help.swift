@@ -91,7 +91,8 @@ enum HelpTopic: String, CaseIterable {
       run, otp, token, export --plaintext, git-credential, docker-credential, credential-server \
       and secret-service is recorded: item, process, executable, unit and outcome, never a value. \
       In a file, each is a line of JSON; in the journal, journalctl -t session-tools shows them. \
-      What cannot be recorded, as on a full disk, is reported, and read all the same.
+      What cannot be recorded, as on a full disk, is reported, and read all the same; \
+      secret-service reads this line when it starts.
 
       init, repair, rotate, export, import, migrate, anchor check and credential-server always \
       name the store; lock without one locks all.

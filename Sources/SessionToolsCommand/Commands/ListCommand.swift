@@ -208,7 +208,7 @@ struct ListCommand: ParsableCommand {
 
 extension StoreError {
   /// Whether there is certainly no store in a directory.
-  fileprivate var isWithoutStoreInDirectory: Bool {
+  var isWithoutStoreInDirectory: Bool {
     if case .noStore? = detail { true } else { false }
   }
 }

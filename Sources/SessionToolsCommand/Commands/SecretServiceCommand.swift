@@ -25,6 +25,7 @@ struct SecretServiceCommand: ParsableCommand {
       what a locked keyring has is not known.
 
       Example:
+        session-tools init ~/vault --passphrase
         session-tools unlock ~/vault --for 8h
         session-tools secret-service ~/vault &
         secret-tool store --label=Mail user ada

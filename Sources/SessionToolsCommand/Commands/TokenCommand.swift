@@ -59,35 +59,31 @@ struct TokenCommand: ParsableCommand {
   func run() throws {
     let role = try role.map { try AWSRole($0, session: roleSession) }
     let place = try login.open()
-    guard format != .aws || role != nil else { return try writeKeys(in: place) }
-    let login = try place.login()
-    let session = place.session(login.client)
+    guard format != .aws || role != nil else {
+      // Keys that are items, which are not refreshed.
+      return try StandardOutput.write(place.awsKeys().line + "\n")
+    }
     let (log, item) = (try place.accessLog(), try place.itemName)
     let credential: OAuthCredential
     do {
-      credential = try waiting { try await session.validItem().credential }
+      credential = try self.credential(in: place)
     } catch {
-      log?.note(item, .failed(error))
-      throw failure(for: error, place, login)
+      log?.note(item, AccessLog.Outcome(error))
+      throw error
     }
     log?.note(item, .read)
     let line = try waiting { [format] in try await format.line(of: credential, role) }
     try StandardOutput.write(line + "\n")
   }
 
-  /// Writes keys that are items, which are not refreshed.
-  private func writeKeys(in place: LoginStore) throws {
-    let log = try place.accessLog()
-    let item = try ItemName(AWSKeys.idIdentifier, in: StoreNamespace(service: login.service))
-    let keys: AWSKeys
+  private func credential(in place: LoginStore) throws -> OAuthCredential {
+    let login = try place.login()
+    let session = place.session(login.client)
     do {
-      keys = try place.awsKeys()
+      return try waiting { try await session.validItem().credential }
     } catch {
-      log?.note(item, .failed(error))
-      throw error
+      throw failure(for: error, place, login)
     }
-    log?.note(item, .read)
-    try StandardOutput.write(keys.line + "\n")
   }
 
   private func failure(

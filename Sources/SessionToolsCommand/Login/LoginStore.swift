@@ -34,10 +34,25 @@ struct LoginStore {
   /// - Throws: As `AccessLog`.
   func accessLog() throws -> AccessLog? { try AccessLog(of: "token", store: location) }
 
-  /// Reads keys of AWS that are items of the service.
+  /// Reads keys of AWS that are items of the service, and records that.
   ///
-  /// - Throws: As `AWSKeys`.
-  func awsKeys() throws -> AWSKeys { try AWSKeys(from: store, namespace, location) }
+  /// - Throws: As `AWSKeys` and `AccessLog`.
+  func awsKeys() throws -> AWSKeys {
+    let log = try accessLog()
+    return try AWSKeys(in: namespace, location) { name in
+      do {
+        let value = try store.value(for: name)
+        // Most services have only some of the items that may be there.
+        if value != nil || name.identifier == AWSKeys.idIdentifier {
+          log?.note(name, value == nil ? .absent : .read)
+        }
+        return value
+      } catch {
+        log?.note(name, .failed(error))
+        throw error
+      }
+    }
+  }
 
   /// The item with the login.
   ///

@@ -66,7 +66,7 @@ struct OpeningOptions<Store: StoreChoice>: ParsableArguments {
 
 /// A store that the command line names, and how to open it.
 struct StoreOpener {
-  let location: StoreLocation
+  var location: StoreLocation
   var key: KeyArgument?
   let database: DatabaseConnection
   /// What the names of the store's options begin with.

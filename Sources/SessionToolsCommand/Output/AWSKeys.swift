@@ -47,14 +47,18 @@ extension AWSKeys {
   /// Reads keys as `import aws-credentials:` names them.
   ///
   /// - Parameters:
-  ///   - store: The store.
   ///   - namespace: The service with the keys, such as `aws/default`.
   ///   - location: The store, for messages.
-  /// - Throws: A failure that says what to do if there are no keys; any error of the store.
-  init(from store: any SecretStore, _ namespace: StoreNamespace, _ location: StoreLocation) throws {
+  ///   - value: Reads an item; `nil` if it does not exist.
+  /// - Throws: A failure that says what to do if there are no keys, or they have expired or may
+  ///   have; any error of the store.
+  init(
+    in namespace: StoreNamespace, _ location: StoreLocation,
+    reading value: (ItemName) throws -> SecretBytes?
+  ) throws {
     func text(_ identifier: String) throws -> String? {
       let name = try ItemName(identifier, in: namespace)
-      guard let value = try store.value(for: name) else { return nil }
+      guard let value = try value(name) else { return nil }
       guard let text = String(validating: value.copyBytes(), as: UTF8.self) else {
         throw StoreError(.undecodable, store: "\(location)", reason: "\(name) is not text")
       }
@@ -79,10 +83,16 @@ extension AWSKeys {
     }
     (accessKeyId, secretAccessKey, sessionToken) = (id, secret, token)
     // Programs that keep keys of a session write their end under one of these.
-    let ends = ["expiration", "x_security_token_expires", "aws_credential_expiration"]
+    let ends = [
+      "expiration", "x_security_token_expires", "aws_credential_expiration", "aws_expiration",
+    ]
     for end in token == nil ? [] : ends {
-      guard let text = try text(end), let date = try? Date(text, strategy: .iso8601) else {
-        continue
+      guard let text = try text(end) else { continue }
+      guard let date = Self.date(text) else {
+        throw Failure(
+          .unavailable,
+          "\(location): when the keys of \(namespace.service) expire cannot be read in its item "
+            + "\(end). Write it as 2026-01-31T12:00:00Z, or remove the item for keys that last")
       }
       guard date > .now else {
         throw Failure(
@@ -92,6 +102,15 @@ extension AWSKeys {
       }
       expiration = date.formatted(.iso8601)
     }
+  }
+
+  /// Returns the moment that programs mean by a text: ISO 8601, where some write a space, and leave
+  /// out that it is UTC, or the seconds since 1970.
+  private static func date(_ text: String) -> Date? {
+    if let seconds = Int64(text) { return Date(timeIntervalSince1970: Double(seconds)) }
+    var text = text.replacing(" ", with: "T", maxReplacements: 1)
+    if text.wholeMatch(of: /.*(?:Z|[+-]\d\d:?\d\d)/) == nil { text += "Z" }
+    return try? Date(text, strategy: .iso8601)
   }
 }
 

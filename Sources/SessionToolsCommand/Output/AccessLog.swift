@@ -18,6 +18,12 @@ struct AccessLog: Sendable {
     case read, absent
     case failed(any Error)
 
+    /// What an error means for the item.
+    init(_ error: any Error) {
+      // There is no login, or none that counts.
+      self = (error as? Failure)?.status == .loginNeeded ? .absent : .failed(error)
+    }
+
     fileprivate var text: String {
       switch self {
       case .read: "read"
@@ -87,7 +93,11 @@ struct AccessLog: Sendable {
       case .file(let path): try Self.append(line + "\n", to: path)
       }
     } catch {
-      StandardError.complain("the read of an item could not be recorded: \(error)")
+      // What repairs a store is no advice for this file.
+      let reason = (error as? StoreError).map { "\($0.store): \($0.reason)" } ?? "\(error)"
+      StandardError.complain(
+        "the read of an item could not be recorded: \(reason). The line audit in "
+          + "\(SettingsFile.shownPath) says where")
     }
   }
 
@@ -132,13 +142,14 @@ struct AccessLog: Sendable {
     }
     // In one call, so that the lines of several processes do not mix.
     let bytes = Array(line.utf8)
-    _ = flock(descriptor, LOCK_EX)
-    _ = unsafe fstat(descriptor, &status)
     let count = unsafe write(descriptor, bytes, bytes.count)
     guard count != bytes.count else { return }
     let error = SystemCallError("write", count < 0 ? errno : ENOSPC)
-    // Half a line would spoil the next one.
-    if count > 0 { _ = ftruncate(descriptor, status.st_size) }
+    // Half a line would spoil the next one. No lock is taken, which others could hold for ever.
+    let end = lseek(descriptor, 0, SEEK_CUR)
+    if count > 0, unsafe fstat(descriptor, &status) == 0, status.st_size == end {
+      _ = ftruncate(descriptor, end - count)
+    }
     throw StoreError(error, path: path)
   }
 

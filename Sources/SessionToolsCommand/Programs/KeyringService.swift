@@ -21,12 +21,16 @@ final class KeyringService: Sendable {
     var opener = opener
     log = try AccessLog(of: "secret-service", store: opener.location)
     opener.interaction = .never
+    // Clients get to know which one it is from wherever they are.
+    if case .sealed(let path) = opener.location {
+      opener.location = .sealed(path: URL(filePath: path).path)
+    }
     self.opener = opener
   }
 
   var access: KeyringAccess {
     KeyringAccess(
-      unlockCommand: "session-tools unlock \(storeArgument.shellQuoted)",
+      unlockCommand: "session-tools unlock \(opener.location.argument.shellQuoted)",
       open: { [self] () throws(StoreError) in try open() },
       isStillOpen: { [self] in isStillOpen }, forgetKey: { [self] in forgetKey() },
       question: { [self] in question(forProcess: $0) },
@@ -44,18 +48,15 @@ final class KeyringService: Sendable {
     }
   }
 
-  /// The store, as any program's working directory leads to it.
-  private var storeArgument: String {
-    guard case .sealed(let path) = opener.location else { return opener.location.argument }
-    return URL(filePath: path).path
-  }
-
   private func open() throws(StoreError) -> any MigratableStore {
     do {
       let directory = self.directory
       let (open, key) = try opener.open(try opener.place())
       opened.withLock { $0 = (key as? AgentKey, directory) }
       return open.store
+    } catch let error as StoreError where error.isWithoutStoreInDirectory {
+      // It was there when the service started.
+      throw error.advising("Put it back where it was, or mount it")
     } catch let error as StoreError {
       throw error
     } catch {
@@ -120,7 +121,7 @@ final class KeyringService: Sendable {
     var refusal: String?
     for _ in 0..<Self.maximumAttemptCount {
       let answer = pinentry.ask(
-        "\(pinentry.client) asks for a secret in \(storeArgument).", error: refusal,
+        "\(pinentry.client) asks for a secret in \(opener.location.argument).", error: refusal,
         isCancelled: isCancelled)
       if case .failed(let reason) = answer {
         throw StoreError(

@@ -48,7 +48,9 @@ struct Mutator {
 
   private mutating func mutate(_ node: Syntax, _ body: String) -> String {
     if let item = node.as(CodeBlockItemSyntax.self) {
-      guard case .expr(let expression) = item.item, isSkippable(expression) else { return body }
+      guard case .expr(let expression) = item.item, isSkippable(expression),
+        !isValueOfClosure(item)
+      else { return body }
       return "if !mutated(\(add(.skipped, node))) { \(body) }"
     }
     guard let expression = node.as(ExprSyntax.self) else { return body }
@@ -127,6 +129,12 @@ struct Mutator {
       return .opens
     }
     return nil
+  }
+
+  /// Returns whether a statement is all that a closure has, which then returns its value.
+  private func isValueOfClosure(_ item: CodeBlockItemSyntax) -> Bool {
+    guard let list = item.parent?.as(CodeBlockItemListSyntax.self) else { return false }
+    return list.count == 1 && list.parent?.is(ClosureExprSyntax.self) == true
   }
 
   private func isSkippable(_ statement: ExprSyntax) -> Bool {
