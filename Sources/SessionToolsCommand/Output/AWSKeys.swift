@@ -107,7 +107,10 @@ extension AWSKeys {
   /// Returns the moment that programs mean by a text: ISO 8601, where some write a space, and leave
   /// out that it is UTC, or the seconds since 1970.
   private static func date(_ text: String) -> Date? {
-    if let seconds = Int64(text) { return Date(timeIntervalSince1970: Double(seconds)) }
+    if let seconds = Int64(text) {
+      // Milliseconds would be after the year 9999.
+      return 0..<253_402_300_800 ~= seconds ? Date(timeIntervalSince1970: Double(seconds)) : nil
+    }
     var text = text.replacing(" ", with: "T", maxReplacements: 1)
     if text.wholeMatch(of: /.*(?:Z|[+-]\d\d:?\d\d)/) == nil { text += "Z" }
     return try? Date(text, strategy: .iso8601)
