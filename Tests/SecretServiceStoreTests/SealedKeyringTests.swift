@@ -234,10 +234,10 @@ import Testing
     let (store, moved) = (bus["data/vault"], bus["data/moved"])
     try FileManager.default.moveItem(atPath: store, toPath: moved)
     for _ in 0..<2 {
-      let refused = try await refusal {
+      let refused = await #expect(throws: DBusError.self) {
         try await create("lost", ["of": "none"], by: client)
       }
-      #expect(refused != nil)
+      #expect(refused?.message.contains("Put it back where it was") == true, "\(refused as Any)")
     }
     // What takes its place is used, and gets what is stored.
     try await bus.run(Tool.program, "init", store)

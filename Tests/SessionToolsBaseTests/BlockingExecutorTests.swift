@@ -50,6 +50,29 @@ import Testing
     #expect(order.current == Array(0..<1000))
   }
 
+  private final class Captured: Sendable {}
+
+  private struct Observed {
+    weak var object: Captured?
+  }
+
+  private func isReleased(by executor: BlockingExecutor) async -> Bool {
+    func use() async -> Observed {
+      let object = Captured()
+      await executor.blocking { withExtendedLifetime(object) {} }
+      return Observed(object: object)
+    }
+    return await use().object == nil
+  }
+
+  @Test func `what work captured is released before its caller goes on`() async {
+    let executor = BlockingExecutor(maximumThreadCount: 1)
+    for _ in 0..<10_000 {
+      let isReleased = await isReleased(by: executor)
+      guard isReleased else { return #expect(isReleased) }
+    }
+  }
+
   /// The only thread has work that gives more work to other executors, which it must not wait for.
   @Test func `where no thread can be started, work waits for one that ends its own`() async {
     let count = Shared(0)

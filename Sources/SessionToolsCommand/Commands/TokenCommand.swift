@@ -63,26 +63,28 @@ struct TokenCommand: ParsableCommand {
       // Keys that are items, which are not refreshed.
       return try StandardOutput.write(place.awsKeys().line + "\n")
     }
-    let (log, item) = (try place.accessLog(), try place.itemName)
-    let credential: OAuthCredential
-    do {
-      credential = try self.credential(in: place)
-    } catch {
-      log?.note(item, AccessLog.Outcome(error))
-      throw error
-    }
-    log?.note(item, .read)
+    let credential = try credential(in: place)
     let line = try waiting { [format] in try await format.line(of: credential, role) }
     try StandardOutput.write(line + "\n")
   }
 
+  /// Returns the login's tokens, and records that they were read.
   private func credential(in place: LoginStore) throws -> OAuthCredential {
-    let login = try place.login()
-    let session = place.session(login.client)
+    let (log, item) = (try place.accessLog(), try place.itemName)
+    var login: StoredLogin?
     do {
-      return try waiting { try await session.validItem().credential }
+      let found = try place.login()
+      login = found
+      let session = place.session(found.client)
+      let credential = try waiting { try await session.validItem().credential }
+      log?.note(item, .read)
+      return credential
     } catch {
-      throw failure(for: error, place, login)
+      // No other failure comes before there is a login.
+      var isAbsent = login == nil && error is Failure
+      if case SessionError.notSignedIn = error { isAbsent = true }
+      log?.note(item, isAbsent ? .absent : .failed(error))
+      throw login.map { failure(for: error, place, $0) } ?? error
     }
   }
 

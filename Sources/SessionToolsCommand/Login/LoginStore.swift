@@ -39,18 +39,20 @@ struct LoginStore {
   /// - Throws: As `AWSKeys` and `AccessLog`.
   func awsKeys() throws -> AWSKeys {
     let log = try accessLog()
-    return try AWSKeys(in: namespace, location) { name in
-      do {
+    var names: [ItemName] = []
+    do {
+      let keys = try AWSKeys(in: namespace, location) { name in
         let value = try store.value(for: name)
-        // Most services have only some of the items that may be there.
-        if value != nil || name.identifier == AWSKeys.idIdentifier {
-          log?.note(name, value == nil ? .absent : .read)
-        }
+        if value != nil { names.append(name) }
         return value
-      } catch {
-        log?.note(name, .failed(error))
-        throw error
       }
+      for name in names { log?.note(name, .read) }
+      return keys
+    } catch {
+      let isAbsent = names.isEmpty && error is Failure
+      log?.note(
+        try ItemName(AWSKeys.idIdentifier, in: namespace), isAbsent ? .absent : .failed(error))
+      throw error
     }
   }
 

@@ -86,21 +86,28 @@ extension AWSKeys {
     let ends = [
       "expiration", "x_security_token_expires", "aws_credential_expiration", "aws_expiration",
     ]
-    for end in token == nil ? [] : ends {
-      guard let text = try text(end) else { continue }
+    var end: (date: Date, identifier: String)?
+    for identifier in token == nil ? [] : ends {
+      guard let text = try text(identifier), !text.isEmpty else { continue }
       guard let date = Self.date(text) else {
         throw Failure(
           .unavailable,
           "\(location): when the keys of \(namespace.service) expire cannot be read in its item "
-            + "\(end). Write it as 2026-01-31T12:00:00Z, or remove the item for keys that last")
+            + "\(identifier). Write it as 2026-01-31T12:00:00Z")
       }
-      guard date > .now else {
+      // Of several imports there may be several.
+      if end.map({ date < $0.date }) ?? true { end = (date, identifier) }
+    }
+    if let end {
+      guard end.date > .now else {
         throw Failure(
           .unavailable,
-          "\(location): the keys of \(namespace.service) expired at \(date.formatted(.iso8601)). "
-            + "Get new ones, and import them with --on-conflict overwrite")
+          "\(location): the keys of \(namespace.service) expired at "
+            + "\(end.date.formatted(.iso8601)), as its item \(end.identifier) says. Get new ones, "
+            + "and import them with --on-conflict overwrite; if that does not change the item, "
+            + "remove it")
       }
-      expiration = date.formatted(.iso8601)
+      expiration = end.date.formatted(.iso8601)
     }
   }
 

@@ -18,12 +18,6 @@ struct AccessLog: Sendable {
     case read, absent
     case failed(any Error)
 
-    /// What an error means for the item.
-    init(_ error: any Error) {
-      // There is no login, or none that counts.
-      self = (error as? Failure)?.status == .loginNeeded ? .absent : .failed(error)
-    }
-
     fileprivate var text: String {
       switch self {
       case .read: "read"
@@ -96,8 +90,8 @@ struct AccessLog: Sendable {
       // What repairs a store is no advice for this file.
       let reason = (error as? StoreError).map { "\($0.store): \($0.reason)" } ?? "\(error)"
       StandardError.complain(
-        "the read of an item could not be recorded: \(reason). The line audit in "
-          + "\(SettingsFile.shownPath) says where")
+        "the read of an item could not be recorded: \(reason). Repair that, or change the line "
+          + "audit in \(SettingsFile.shownPath)")
     }
   }
 
@@ -137,14 +131,20 @@ struct AccessLog: Sendable {
       throw StoreError(SystemCallError("fstat", errno), path: path)
     }
     guard [S_IFREG, S_IFCHR].contains(status.st_mode & S_IFMT) else {
-      throw StoreError(
-        .io, store: path, reason: "this is no file", remedy: "Name a file in the settings")
+      throw StoreError(.io, store: path, reason: "this is no file")
     }
     // In one call, so that the lines of several processes do not mix.
     let bytes = Array(line.utf8)
-    let count = unsafe write(descriptor, bytes, bytes.count)
-    guard count != bytes.count else { return }
-    let error = SystemCallError("write", count < 0 ? errno : ENOSPC)
+    var count = 0
+    while count < bytes.count {
+      let more = unsafe bytes.withUnsafeBytes { bytes in
+        unsafe write(descriptor, bytes.baseAddress.map { unsafe $0 + count }, bytes.count - count)
+      }
+      guard more > 0 else { break }
+      count += more
+    }
+    guard count < bytes.count else { return }
+    let error = SystemCallError("write", errno)
     // Half a line would spoil the next one. No lock is taken, which others could hold for ever.
     let end = lseek(descriptor, 0, SEEK_CUR)
     if count > 0, unsafe fstat(descriptor, &status) == 0, status.st_size == end {

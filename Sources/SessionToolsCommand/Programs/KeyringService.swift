@@ -38,11 +38,12 @@ final class KeyringService: Sendable {
   }
 
   /// Records a read, if the settings ask for that.
-  private var noteRead: (@Sendable (ItemName, Result<Void, StoreError>, Int32) -> Void)? {
+  private var noteRead: (@Sendable (ItemName, Result<Bool, StoreError>, Int32) -> Void)? {
     guard let log else { return nil }
     return { name, outcome, process in
       switch outcome {
-      case .success: log.note(name, .read, process: process)
+      case .success(let isThere):
+        log.note(name, isThere ? .read : .absent, process: process)
       case .failure(let error): log.note(name, .failed(error), process: process)
       }
     }

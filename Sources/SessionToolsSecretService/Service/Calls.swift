@@ -214,7 +214,7 @@ extension SecretService {
     let value = try with(keyring) { keyring throws(StoreError) in
       do throws(StoreError) {
         let value = try keyring.secret(of: id)
-        note(id, .success(()), for: client)
+        note(id, .success(value != nil), for: client)
         return value
       } catch {
         note(id, .failure(error), for: client)

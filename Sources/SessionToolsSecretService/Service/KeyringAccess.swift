@@ -15,8 +15,8 @@ package struct KeyringAccess: Sendable {
   /// Returns a question to the person who uses a process; `nil` if none can be asked there.
   let question: @Sendable (_ process: Int32) -> Question?
 
-  /// Records that a process has got an item, or that it has not; `nil` if that is not recorded.
-  let noteRead: (@Sendable (ItemName, Result<Void, StoreError>, _ process: Int32) -> Void)?
+  /// Records whether a process has got an item, or why not; `nil` if that is not recorded.
+  let noteRead: (@Sendable (ItemName, Result<Bool, StoreError>, _ process: Int32) -> Void)?
 
   /// A question to a person.
   package struct Question: Sendable {
@@ -39,7 +39,7 @@ package struct KeyringAccess: Sendable {
     isStillOpen: @escaping @Sendable () -> Bool,
     forgetKey: @escaping @Sendable () -> Void,
     question: @escaping @Sendable (_ process: Int32) -> Question?,
-    noteRead: (@Sendable (ItemName, Result<Void, StoreError>, _ process: Int32) -> Void)?
+    noteRead: (@Sendable (ItemName, Result<Bool, StoreError>, _ process: Int32) -> Void)?
   ) {
     self.unlockCommand = unlockCommand
     self.open = open

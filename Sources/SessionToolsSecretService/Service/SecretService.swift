@@ -431,8 +431,10 @@ package final class SecretService: @unchecked Sendable {
 
   /// Answers those who wait for a question, which has left the terminal.
   private func answered(_ number: Int, _ result: Result<any MigratableStore, StoreError>) {
-    if case .success(let store) = result, keyring != nil || (try? use(store)) == nil {
-      wipeKeys(of: store)
+    if case .success(let store) = result {
+      // Of two, the one that was opened last, whose key and place are known.
+      close()
+      if (try? use(store)) == nil { wipeKeys(of: store) }
     }
     guard let asking, asking.number == number else { return }
     self.asking = nil
@@ -553,9 +555,11 @@ package final class SecretService: @unchecked Sendable {
       [.string(interface.rawValue), .properties(values), .array([], of: "s")])
   }
 
-  /// Records a read, if that is wanted.
-  func note(_ id: ItemID, _ outcome: Result<Void, StoreError>, for client: String) {
-    guard let noteRead = access.noteRead, let name = try? Keyring.name(of: id) else { return }
+  /// Records a read of the store, if that is wanted.
+  func note(_ id: ItemID, _ outcome: Result<Bool, StoreError>, for client: String) {
+    guard id.collection != Self.transientCollection, let noteRead = access.noteRead,
+      let name = try? Keyring.name(of: id)
+    else { return }
     // A client that is gone has no process.
     noteRead(name, outcome, (try? process(of: client)) ?? 0)
   }

@@ -45,11 +45,13 @@ package enum HistoryFile {
     var begun: HistoryOperation?
     var position = 0
     while position + 8 <= buffer.byteCount {
-      let count = buffer.load(UInt64.self, at: position)
-      let isBegun = count == .max
+      let word = buffer.load(UInt64.self, at: position)
+      let isBegun = word == .max
       let start = position + 8
-      position = start + (isBegun ? 1 : Int(count)) * operationSize
-      guard position <= buffer.byteCount else { break }
+      guard let count = isBegun ? 1 : Int(exactly: word),
+        count <= (buffer.byteCount - start) / operationSize
+      else { break }
+      position = start + count * operationSize
       let batch = try stride(from: start, to: position, by: operationSize).map {
         try operation(at: $0, in: buffer)
       }

@@ -131,10 +131,11 @@ struct Mutator {
     return nil
   }
 
-  /// Returns whether a statement is all that a closure has, which then returns its value.
+  /// Returns whether a statement is the value of a closure, which may be that of a system call.
   private func isValueOfClosure(_ item: CodeBlockItemSyntax) -> Bool {
     guard let list = item.parent?.as(CodeBlockItemListSyntax.self) else { return false }
     return list.count == 1 && list.parent?.is(ClosureExprSyntax.self) == true
+      && item.tokens(viewMode: .sourceAccurate).contains { $0.text == "check" }
   }
 
   private func isSkippable(_ statement: ExprSyntax) -> Bool {
