@@ -88,10 +88,9 @@ struct AccessLog: Sendable {
       }
     } catch {
       // What repairs a store is no advice for this file.
-      let reason = (error as? StoreError).map { "\($0.store): \($0.reason)" } ?? "\(error)"
       StandardError.complain(
-        "the read of an item could not be recorded: \(reason). Repair that, or change the line "
-          + "audit in \(SettingsFile.shownPath)")
+        "the read of an item could not be recorded: \(error.store): \(error.reason). Repair that, "
+          + "or change the line audit in \(SettingsFile.shownPath)")
     }
   }
 
