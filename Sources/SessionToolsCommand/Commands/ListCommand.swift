@@ -205,10 +205,3 @@ struct ListCommand: ParsableCommand {
     let items: [Item]
   }
 }
-
-extension StoreError {
-  /// Whether there is certainly no store in a directory.
-  var isWithoutStoreInDirectory: Bool {
-    if case .noStore? = detail { true } else { false }
-  }
-}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 package import SecretServiceStore
 
 /// The location of a store: a directory, with or without the kind of store before it, a collection
@@ -121,6 +122,11 @@ package enum StoreLocation: CustomStringConvertible {
     case .secretService(let collection): "secret-service:\(collection.name ?? "")"
     case .database(let address): address
     }
+  }
+
+  /// The location as it means the same in every directory.
+  var absolute: StoreLocation {
+    if case .sealed(let path) = self { .sealed(path: URL(filePath: path).path) } else { self }
   }
 
   package var description: String {

@@ -58,12 +58,7 @@ struct AccessLog: Sendable {
       target = .file(path)
     }
     self.command = command
-    // As it means the same in every directory.
-    if case .sealed(let path) = store {
-      self.store = URL(filePath: path).path
-    } else {
-      self.store = "\(store)"
-    }
+    self.store = "\(store.absolute)"
   }
 
   /// Records a read by a process.
@@ -133,23 +128,17 @@ struct AccessLog: Sendable {
       throw StoreError(.io, store: path, reason: "this is no file")
     }
     // In one call, so that the lines of several processes do not mix.
-    let bytes = Array(line.utf8)
-    var count = 0
-    while count < bytes.count {
-      let more = unsafe bytes.withUnsafeBytes { bytes in
-        unsafe write(descriptor, bytes.baseAddress.map { unsafe $0 + count }, bytes.count - count)
+    var done = 0
+    do throws(SystemCallError) {
+      try System.write(line, to: descriptor, done: &done)
+    } catch {
+      // Half a line would spoil the next one. No lock is taken, which others could hold for ever.
+      let end = lseek(descriptor, 0, SEEK_CUR)
+      if done > 0, unsafe fstat(descriptor, &status) == 0, status.st_size == end {
+        _ = ftruncate(descriptor, end - done)
       }
-      guard more > 0 else { break }
-      count += more
+      throw StoreError(error, path: path)
     }
-    guard count < bytes.count else { return }
-    let error = SystemCallError("write", errno)
-    // Half a line would spoil the next one. No lock is taken, which others could hold for ever.
-    let end = lseek(descriptor, 0, SEEK_CUR)
-    if count > 0, unsafe fstat(descriptor, &status) == 0, status.st_size == end {
-      _ = ftruncate(descriptor, end - count)
-    }
-    throw StoreError(error, path: path)
   }
 
   /// Sends an entry to systemd's journal.

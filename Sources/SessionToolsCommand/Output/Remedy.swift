@@ -90,3 +90,10 @@ enum Remedy {
     return "It is the default store: name an existing one in \(origin)"
   }
 }
+
+extension StoreError {
+  /// Whether there is certainly no store in a directory.
+  var isWithoutStoreInDirectory: Bool {
+    if case .noStore? = detail { true } else { false }
+  }
+}

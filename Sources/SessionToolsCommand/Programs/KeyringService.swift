@@ -19,12 +19,10 @@ final class KeyringService: Sendable {
   /// - Throws: As `AccessLog`.
   init(_ opener: StoreOpener) throws {
     var opener = opener
+    // Clients get to know which one it is from wherever they are.
+    opener.location = opener.location.absolute
     log = try AccessLog(of: "secret-service", store: opener.location)
     opener.interaction = .never
-    // Clients get to know which one it is from wherever they are.
-    if case .sealed(let path) = opener.location {
-      opener.location = .sealed(path: URL(filePath: path).path)
-    }
     self.opener = opener
   }
 

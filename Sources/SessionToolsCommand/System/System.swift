@@ -139,25 +139,35 @@ enum System {
 
   /// Writes all bytes of a text.
   static func write(_ text: String, to descriptor: Int32) throws(SystemCallError) {
+    var done = 0
+    try write(text, to: descriptor, done: &done)
+  }
+
+  /// Writes all bytes of a text, and sets how many were written, also if it throws.
+  static func write(
+    _ text: String, to descriptor: Int32, done: inout Int
+  ) throws(SystemCallError) {
     let bytes = ByteBuffer(Array(text.utf8))
     let range = 0..<bytes.byteCount
     try unsafe write(
-      UnsafeRawBufferPointer(start: bytes.pointer(to: range), count: range.count), to: descriptor)
+      UnsafeRawBufferPointer(start: bytes.pointer(to: range), count: range.count), to: descriptor,
+      done: &done)
   }
 
   /// Writes all bytes of a secret, without copying them.
   static func write(_ secret: SecretBytes, to descriptor: Int32) throws(SystemCallError) {
     try secret.withBytes { bytes throws(SystemCallError) in
       try unsafe bytes.withUnsafeBytes { bytes throws(SystemCallError) in
-        try unsafe write(bytes, to: descriptor)
+        var done = 0
+        try unsafe write(bytes, to: descriptor, done: &done)
       }
     }
   }
 
   private static func write(
-    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, done: inout Int
   ) throws(SystemCallError) {
-    var done = 0
+    done = 0
     while done < bytes.count {
       let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
       let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
