@@ -244,7 +244,8 @@ import Testing
     try await create("new", ["of": "new"], by: client)
     #expect(try await search(["of": "old"], by: client).isEmpty)
     #expect(try await search(["of": "new"], by: client).count == 1)
-    try FileManager.default.removeItem(atPath: store)
+    // Moved, not removed: the service may still be writing in it.
+    try FileManager.default.moveItem(atPath: store, toPath: bus["data/new"])
     try FileManager.default.moveItem(atPath: moved, toPath: store)
     #expect(try await search(["of": "old"], by: client).count == 1)
     #expect(try await search(["of": "none"], by: client).isEmpty)
