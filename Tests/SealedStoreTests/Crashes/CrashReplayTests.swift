@@ -45,6 +45,6 @@ import Testing
     }
     let total = counts.values.reduce(0, +)
     #expect(total >= TestSize.choose(small: 10_000, medium: 20_000, large: 2_000_000), "\(counts)")
-    #expect(secondCount >= TestSize.choose(small: 2000, medium: 5000, large: 50_000))
+    #expect(secondCount >= TestSize.choose(small: 1000, medium: 5000, large: 50_000))
   }
 }
