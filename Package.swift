@@ -201,6 +201,7 @@ let package = Package(
       path: "Benchmarks/HotPaths"),
 
     .systemLibrary(name: "CSessionToolsSpawn", path: "Tests/Support/CSpawn"),
+    .systemLibrary(name: "CSessionToolsRegisters", path: "Tests/Support/CRegisters"),
     .target(
       name: "SessionToolsTestSupport", dependencies: ["CSessionToolsSpawn"],
       path: "Tests/Support/TestSupport"),
@@ -238,7 +239,8 @@ let package = Package(
     .testTarget(
       name: "SessionToolsBaseTests",
       dependencies: [
-        "SessionToolsInstallRacer", "SessionToolsBase", "SessionToolsTesting",
+        "CSessionToolsLinux", "CSessionToolsRegisters", "SessionToolsInstallRacer",
+        "SessionToolsBase", "SessionToolsTesting",
         "SessionToolsTestStores", "SessionToolsTestSupport",
       ]),
     .testTarget(

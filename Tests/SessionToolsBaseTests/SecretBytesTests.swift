@@ -1,3 +1,5 @@
+import CSessionToolsLinux
+import CSessionToolsRegisters
 import Foundation
 import SessionToolsBase
 import Testing
@@ -12,6 +14,32 @@ import Testing
     }
     #expect(filled.byteCount == 3 && filled.copyBytes() == [7, 7, 7])
     #expect(SecretBytes([UInt8]()).isEmpty && SecretBytes(capacity: 0) { _ in }.isEmpty)
+  }
+
+  @Test func `none stays in a register after it was copied in or out`() {
+    let text = Array("pferd-batterie-klammer-7f3a91c2e5d80b46".utf8)
+    let level = session_tools_vector_level()
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 16)
+    defer { copy.deallocate() }
+    var registers = [UInt8](repeating: 0, count: 32 * 64)
+    registers.withUnsafeMutableBytes { registers in
+      let secret = SecretBytes(text)
+      session_tools_read_vector_registers(registers.baseAddress, level)
+      #expect(!holds(registers, text.suffix(8)))
+      secret.withBytes { $0.withUnsafeBytes { copy.copyMemory(from: $0) } }
+      session_tools_read_vector_registers(registers.baseAddress, level)
+    }
+    #expect(!holds(registers, text.suffix(8)) && copy.elementsEqual(text))
+    // Without the clearing, they are there.
+    registers.withUnsafeMutableBytes { registers in
+      text.withUnsafeBytes { copy.copyMemory(from: $0) }
+      session_tools_read_vector_registers(registers.baseAddress, level)
+    }
+    #expect(holds(registers, text.suffix(8)))
+  }
+
+  private func holds(_ registers: some Collection<UInt8>, _ part: some Collection<UInt8>) -> Bool {
+    registers.indices.contains { registers[$0...].starts(with: part) }
   }
 
   @Test func `they are equal if every byte is`() {

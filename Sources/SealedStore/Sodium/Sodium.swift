@@ -1,4 +1,3 @@
-import CSessionToolsLinux
 import CSessionToolsSodium
 package import SecretStores
 
@@ -19,12 +18,10 @@ package enum Sodium {
   /// The library's version, such as "1.0.18".
   static var version: String { unsafe String(cString: sodium_version_string()) }
 
-  private static let vectorLevel = session_tools_vector_level()
-
   /// Overwrites the stack below the caller, and the registers that calls may have left a key in.
   static func wipeStack(byteCount: Int) {
     sodium_stackzero(byteCount)
-    session_tools_clear_vector_registers(vectorLevel)
+    VectorRegisters.clear()
   }
 
   /// Fills a range with random bytes.

@@ -30,6 +30,7 @@ public struct SecretBytes: @unchecked Sendable {
     let buffer = ByteBuffer(byteCount: bytes.count, isSecret: true)
     unsafe UnsafeMutableRawBufferPointer(start: buffer.start, count: bytes.count).copyMemory(
       from: bytes)
+    VectorRegisters.clear()
     self.init(in: buffer, 0..<bytes.count)
   }
 
@@ -72,7 +73,11 @@ public struct SecretBytes: @unchecked Sendable {
     _ body: (RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let start = unsafe UnsafeRawPointer(buffer.start) + range.lowerBound
-    defer { withExtendedLifetime(buffer) {} }
+    defer {
+      // The closure may have called what copies.
+      VectorRegisters.clear()
+      withExtendedLifetime(buffer) {}
+    }
     return try body(unsafe RawSpan(_unsafeStart: start, byteCount: range.count))
   }
 
