@@ -18,28 +18,16 @@ import Testing
 
   @Test func `none stays in a register after it was copied in or out`() {
     let text = Array("pferd-batterie-klammer-7f3a91c2e5d80b46".utf8)
-    let level = session_tools_vector_level()
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 16)
-    defer { copy.deallocate() }
-    var registers = [UInt8](repeating: 0, count: 32 * 64)
-    registers.withUnsafeMutableBytes { registers in
-      let secret = SecretBytes(text)
-      session_tools_read_vector_registers(registers.baseAddress, level)
-      #expect(!holds(registers, text.suffix(8)))
-      secret.withBytes { $0.withUnsafeBytes { copy.copyMemory(from: $0) } }
-      session_tools_read_vector_registers(registers.baseAddress, level)
-    }
-    #expect(!holds(registers, text.suffix(8)) && copy.elementsEqual(text))
-    // Without the clearing, they are there.
-    registers.withUnsafeMutableBytes { registers in
-      text.withUnsafeBytes { copy.copyMemory(from: $0) }
-      session_tools_read_vector_registers(registers.baseAddress, level)
-    }
-    #expect(holds(registers, text.suffix(8)))
-  }
-
-  private func holds(_ registers: some Collection<UInt8>, _ part: some Collection<UInt8>) -> Bool {
-    registers.indices.contains { registers[$0...].starts(with: part) }
+    let (registers, copy) = (Registers(), ByteBuffer(byteCount: text.count))
+    let secret = SecretBytes(text)
+    #expect(!registers.hold(text.suffix(8)))
+    secret.withBytes { unsafe $0.withUnsafeBytes { unsafe copy.take($0) } }
+    #expect(!registers.hold(text.suffix(8)))
+    #expect(copy.bytes(0..<text.count) == text)
+    // What is not cleared is there.
+    unsafe text.withUnsafeBytes { unsafe copy.take($0) }
+    #expect(registers.hold(text.suffix(8)))
+    #expect(copy.bytes(0..<text.count) == text)
   }
 
   @Test func `they are equal if every byte is`() {
@@ -138,5 +126,25 @@ import Testing
     guard let file = FileHandle(forReadingAtPath: "/proc/self/mem") else { return nil }
     try? file.seek(toOffset: UInt64(address))
     return (try? file.read(upToCount: count)).map { Array($0) }
+  }
+}
+
+extension ByteBuffer {
+  fileprivate func take(_ bytes: UnsafeRawBufferPointer) {
+    unsafe UnsafeMutableRawBufferPointer(start: pointer(to: 0..<bytes.count), count: bytes.count)
+      .copyMemory(from: bytes)
+  }
+}
+
+/// The vector registers of this thread.
+private struct Registers {
+  private let level = session_tools_vector_level()
+  private let content = ByteBuffer(byteCount: 32 * 64)
+
+  /// Returns whether one of them holds some bytes.
+  func hold(_ part: ArraySlice<UInt8>) -> Bool {
+    unsafe session_tools_read_vector_registers(content.pointer(to: 0..<content.byteCount), level)
+    let bytes = content.bytes(0..<content.byteCount)
+    return bytes.indices.contains { bytes[$0...].starts(with: part) }
   }
 }
