@@ -1,5 +1,5 @@
-/* Stores what the vector registers hold, 64 bytes apart, in 2 KiB of zeros. Nothing is called, because
-   that would change them. The level is that of CSessionToolsLinux. */
+/* Stores what the vector registers hold, 64 bytes apart, in 2 KiB of zeros. Nothing is called,
+   because that would change them. The level is that of CSessionToolsLinux. */
 static inline void session_tools_read_vector_registers(void *memory, int level) {
 #if defined(__x86_64__)
 #define LOW "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15"
