@@ -20,13 +20,15 @@ import Testing
     let text = Array("pferd-batterie-klammer-7f3a91c2e5d80b46".utf8)
     let (registers, copy) = (Registers(), ByteBuffer(byteCount: text.count))
     let secret = SecretBytes(text)
-    #expect(!registers.hold(text.suffix(8)))
+    let afterCopyingIn = registers.content()
     secret.withBytes { unsafe $0.withUnsafeBytes { unsafe copy.take($0) } }
-    #expect(!registers.hold(text.suffix(8)))
-    #expect(copy.bytes(0..<text.count) == text)
-    // What is not cleared is there.
+    let afterCopyingOut = registers.content()
     unsafe text.withUnsafeBytes { unsafe copy.take($0) }
-    #expect(registers.hold(text.suffix(8)))
+    let afterCopyingOther = registers.content()
+    #expect(!holds(afterCopyingIn, text.suffix(8)))
+    #expect(!holds(afterCopyingOut, text.suffix(8)))
+    // What is not cleared is there.
+    #expect(holds(afterCopyingOther, text.suffix(8)))
     #expect(copy.bytes(0..<text.count) == text)
   }
 
@@ -139,12 +141,15 @@ extension ByteBuffer {
 /// The vector registers of this thread.
 private struct Registers {
   private let level = session_tools_vector_level()
-  private let content = ByteBuffer(byteCount: 32 * 64)
+  private let memory = ByteBuffer(byteCount: 32 * 64)
 
-  /// Returns whether one of them holds some bytes.
-  func hold(_ part: ArraySlice<UInt8>) -> Bool {
-    unsafe session_tools_read_vector_registers(content.pointer(to: 0..<content.byteCount), level)
-    let bytes = content.bytes(0..<content.byteCount)
-    return bytes.indices.contains { bytes[$0...].starts(with: part) }
+  /// Returns what is in them; before it is called, other calls may change that.
+  func content() -> [UInt8] {
+    unsafe session_tools_read_vector_registers(memory.pointer(to: 0..<memory.byteCount), level)
+    return memory.bytes(0..<memory.byteCount)
   }
+}
+
+private func holds(_ registers: [UInt8], _ part: ArraySlice<UInt8>) -> Bool {
+  registers.indices.contains { registers[$0...].starts(with: part) }
 }
