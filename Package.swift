@@ -110,7 +110,8 @@ let package = Package(
     .target(
       name: "LinuxAuthentication",
       dependencies: [
-        "CSessionToolsPAM", "SessionToolsDBus", "SessionAuthentication", "SessionToolsBase",
+        "CSessionToolsLinux", "CSessionToolsPAM", "SessionToolsDBus", "SessionAuthentication",
+        "SessionToolsBase",
       ]),
     .systemLibrary(name: "CSessionToolsCurl"),
     .target(

@@ -1,3 +1,4 @@
+import CSessionToolsLinux
 import Foundation
 import SessionAuthentication
 import SessionToolsBase
@@ -44,16 +45,10 @@ final class PAMAttempt: Sendable {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         guard attempt.begin(waiter) else { return }
-        let isNamed = DispatchSemaphore(value: 0)
-        let thread = Thread {
-          isNamed.wait()
+        Thread {
+          unsafe session_tools_name_thread("session-pam")
           attempt.end(Outcome { () throws(AuthenticationError) in try body(attempt) })
-        }
-        thread.start()
-        // The system receives the name only while the thread runs. If the thread set it itself,
-        // Foundation might not know the thread yet.
-        thread.name = "session-pam"
-        isNamed.signal()
+        }.start()
       }
     } onCancel: {
       attempt.end(.failure(.cancelledByApp))
