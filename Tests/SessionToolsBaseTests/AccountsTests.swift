@@ -286,12 +286,11 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     let (adaLock, bobLock) = (try changeLock(of: ada), try changeLock(of: bob))
     try await store.withExclusiveAccess(to: bobLock, timeout: .seconds(1)) {
       let waiting = Task { try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")]) }
-      // Waits until the task holds the first name.
+      // Waits until the task holds the first name, and leaves it time to get that.
       var isFree = true
       while isFree {
-        let held: Void? = try? await store.withExclusiveAccess(to: adaLock, timeout: .zero) {
-          await Task.yield()
-        }
+        try await Task.sleep(for: .milliseconds(5))
+        let held: Void? = try? await store.withExclusiveAccess(to: adaLock, timeout: .zero) {}
         isFree = held != nil
       }
       waiting.cancel()
