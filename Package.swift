@@ -241,8 +241,8 @@ let package = Package(
       name: "SessionToolsBaseTests",
       dependencies: [
         "CSessionToolsLinux", "CSessionToolsRegisters", "SessionToolsInstallRacer",
-        "SessionToolsBase", "SessionToolsTesting",
-        "SessionToolsTestStores", "SessionToolsTestSupport",
+        "SessionToolsBase", "SessionToolsTesting", "SessionToolsTestStores",
+        "SessionToolsTestSupport",
       ]),
     .testTarget(
       name: "SessionToolsTestingTests",

@@ -21,9 +21,9 @@ import Testing
     let (registers, copy) = (Registers(), ByteBuffer(byteCount: text.count))
     let secret = SecretBytes(text)
     let afterCopyingIn = registers.content()
-    secret.withBytes { unsafe $0.withUnsafeBytes { unsafe copy.take($0) } }
+    copy.copy(secret, to: 0)
     let afterCopyingOut = registers.content()
-    unsafe text.withUnsafeBytes { unsafe copy.take($0) }
+    copy.copy(text, to: 0)
     let afterCopyingOther = registers.content()
     #expect(!holds(afterCopyingIn, text.suffix(8)))
     #expect(!holds(afterCopyingOut, text.suffix(8)))
@@ -128,13 +128,6 @@ import Testing
     guard let file = FileHandle(forReadingAtPath: "/proc/self/mem") else { return nil }
     try? file.seek(toOffset: UInt64(address))
     return (try? file.read(upToCount: count)).map { Array($0) }
-  }
-}
-
-extension ByteBuffer {
-  fileprivate func take(_ bytes: UnsafeRawBufferPointer) {
-    unsafe UnsafeMutableRawBufferPointer(start: pointer(to: 0..<bytes.count), count: bytes.count)
-      .copyMemory(from: bytes)
   }
 }
 

@@ -17,7 +17,7 @@ import Testing
     large: CrashLimits(complete: 4096, chosen: 90_000))
 
   private static let second = TestSize.choose(
-    small: CrashReplay.Second(share: 256, limits: CrashLimits(complete: 4, chosen: 2)),
+    small: CrashReplay.Second(share: 128, limits: CrashLimits(complete: 4, chosen: 2)),
     medium: CrashReplay.Second(share: 128, limits: CrashLimits(complete: 8, chosen: 4)),
     large: CrashReplay.Second(share: 512, limits: CrashLimits(complete: 64, chosen: 60)))
 
@@ -45,6 +45,6 @@ import Testing
     }
     let total = counts.values.reduce(0, +)
     #expect(total >= TestSize.choose(small: 10_000, medium: 20_000, large: 2_000_000), "\(counts)")
-    #expect(secondCount >= TestSize.choose(small: 1000, medium: 5000, large: 50_000))
+    #expect(secondCount >= TestSize.choose(small: 2000, medium: 5000, large: 50_000))
   }
 }
