@@ -145,7 +145,7 @@ import Testing
       cd home/.password-store
       echo eve | gpg --homedir ../../other --trust-model always -e -r eve > a-eve.gpg
       head -c 20 mail.gpg > b-begin.gpg; head -c -9 mail.gpg > c-cut.gpg; touch d-empty.gpg
-      cp mail.gpg e-key.gpg; printf U | dd of=e-key.gpg bs=1 seek=100 conv=notrunc
+      cp mail.gpg e-key.gpg; printf damaged- | dd of=e-key.gpg bs=1 seek=100 conv=notrunc
       (cat mail.gpg; head -c 40 /dev/zero) > f-more.gpg; echo plain > g-text.gpg
       GNUPGHOME=../../other gpgconf --kill gpg-agent
       """)

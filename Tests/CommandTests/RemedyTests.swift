@@ -27,10 +27,10 @@ import Testing
     State(finding: "it belongs to another user", files: "chown -R 12345 store"),
     State(
       finding: "the newest value of",
-      files: "printf x | dd of=store/journal conv=notrunc bs=1 seek=200"),
+      files: "printf damaged- | dd of=store/journal conv=notrunc bs=8 seek=25"),
     State(
       finding: "the header is damaged",
-      files: "printf x | dd of=store/header conv=notrunc seek=40 bs=1"),
+      files: "printf damaged- | dd of=store/header conv=notrunc bs=8 seek=5"),
     State(
       finding: "in use",
       files: """
