@@ -79,6 +79,24 @@ private struct ListedStore: BlockingSecretStore, ForwardingStore {
     }
   }
 
+  @Test func `show another reason when only the record is another one`() async throws {
+    let store = MemoryStore()
+    let accounts = try accounts(in: store)
+    for (account, reason) in [(bob, "expired"), (ada, "revoked")] {
+      try await accounts.signIn(server.token(in: .zero), as: account)
+      server.next { _ in .rejected(StoreError(.io, store: "server", reason: reason)) }
+      await expectFailure(SessionError.rejected) {
+        try await accounts.session(of: account).validItem()
+      }
+    }
+    var states = accounts.states.makeAsyncIterator()
+    #expect(texts(await states.next())?.first == "ada: signed out by the server: server: revoked.")
+    let records = try [ada, bob].map { try ItemName("account/\($0)/user/rejected", in: "mail") }
+    let expired = try #require(try await store.value(for: records[1]))
+    try await store.put(expired, for: records[0])
+    #expect(texts(await states.next())?.first == "ada: signed out by the server: server: expired.")
+  }
+
   @Test func `are not listed again when items are refreshed or other names change`() async throws {
     let store = ListedStore()
     let accounts = try accounts(in: store)

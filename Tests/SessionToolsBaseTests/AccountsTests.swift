@@ -6,14 +6,18 @@ import SessionToolsTesting
 import SessionToolsTestStores
 import Testing
 
-/// A store in memory that counts how often its names are listed.
-private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
+/// A store in memory that counts how often its names are listed, and each item is read.
+private struct CallCountingStore: BlockingSecretStore, ForwardingStore {
   let base = MemoryStore()
   let listCount = Shared(0)
+  let readCounts = Shared<[String: Int]>([:])
 
   var executor: BlockingExecutor { base.executor }
 
-  func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
+  func value(for name: ItemName) -> SecretBytes? {
+    readCounts.update { $0[name.identifier, default: 0] += 1 }
+    return base.value(for: name)
+  }
   func apply(_ changes: [StoreChange]) { base.apply(changes) }
   func names(in namespace: StoreNamespace?) -> [ItemName] {
     listCount.update { $0 += 1 }
@@ -47,7 +51,7 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
   }
 
   @Test func `signing in lists no names, however many accounts there are`() async throws {
-    let counting = ListCountingStore()
+    let counting = CallCountingStore()
     let accounts = try UserAccounts(container: StoreContainer<User>(counting, service: "mail"))
     for number in 0..<20 {
       let account = try AccountIdentifier("\(number)")
@@ -139,6 +143,27 @@ private struct ListCountingStore: BlockingSecretStore, ForwardingStore {
     try await others.signIn(User(id: "b"), as: bob)
     #expect(await current.next() == bob)
     try await others.remove(bob)
+    #expect(await current.next() == .some(nil))
+  }
+
+  @Test func `the current account is read again only for changes that can be about it`()
+    async throws
+  {
+    let store = CallCountingStore()
+    let accounts = try UserAccounts(container: StoreContainer<User>(store, service: "mail"))
+    try await accounts.signIn([ada: User(id: "a"), bob: User(id: "b")])
+    let (key, text) = (try ItemName("current-account", in: "mail"), SecretBytes(utf8: "ada"))
+    try await store.put(text, for: key)
+    store.readCounts.update { $0 = [:] }
+    var current = accounts.currentAccounts.makeAsyncIterator()
+    #expect(await current.next() == ada)
+    for name in [try ItemName("other", in: "mail"), try ItemName("current-account", in: "other")] {
+      try await store.put(SecretBytes(utf8: "x"), for: name)
+    }
+    try await store.put(SecretBytes(utf8: "bob"), for: key)
+    #expect(await current.next() == bob)
+    #expect(store.readCounts.current["current-account"] == 2)
+    try await store.apply([.remove(ItemName("account/bob/user", in: "mail"))])
     #expect(await current.next() == .some(nil))
   }
 

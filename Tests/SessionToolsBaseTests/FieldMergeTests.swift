@@ -12,6 +12,11 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
   var scopes: Set<String> = ["mail", "calendar", "contacts", "files"]
   /// More digits than a double has.
   var number: Int64 = 9_007_199_254_740_993
+  var isVerified = false
+  var isPaid = false
+  /// More than a decimal number can be.
+  var low = 1e300
+  var high = 1e300
   var id: String { token.id }
   var expirationDate: Date? { token.expirationDate }
 }
@@ -59,8 +64,12 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
     let (account, requestCount) = try await refreshed {
       $0.name = nil
       $0.settings["theme"] = 0.3
+      $0.isVerified = true
+      $0.low = 1e299
     } refresh: {
       $0.settings["size"] = 1e-9
+      $0.isPaid = true
+      $0.high = 1e301
     }
     #expect(requestCount == 1)
     #expect(server.spent == [0])
@@ -68,6 +77,8 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
     #expect(account.name == nil)
     #expect(account.settings == ["theme": 0.3, "size": 1e-9])
     #expect(account.number == 9_007_199_254_740_993)
+    #expect(account.isVerified && account.isPaid)
+    #expect(account.low == 1e299 && account.high == 1e301)
   }
 
   @Test func `a field that both change in the same way is no conflict`() async throws {

@@ -47,6 +47,50 @@ private final class ListNotingStore: BlockingConditionalStore, ForwardingStore {
   }
 }
 
+/// A store in memory that other processes change right after its names are listed.
+private struct RacingStore: BlockingSecretStore, ForwardingStore {
+  let base = MemoryStore()
+  let executor = BlockingExecutor(maximumThreadCount: 1)
+  let listCount = Shared(0)
+  /// The changes behind the next listing.
+  let next = Shared<[StoreChange]>([])
+  /// Names whose items are gone each time when they are read.
+  let fleeting = Shared<[ItemName]>([])
+
+  func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
+  func apply(_ changes: [StoreChange]) { base.apply(changes) }
+  func names(in namespace: StoreNamespace?) -> [ItemName] {
+    listCount.update { $0 += 1 }
+    defer {
+      base.apply(next.current)
+      next.update { $0 = [] }
+    }
+    return base.names(in: namespace) + fleeting.current
+  }
+}
+
+/// A store in memory that cannot read an item, and then nothing that is read together with it.
+private struct UnreadableItemStore: BlockingSecretStore, MigratableStore, ForwardingStore {
+  let base = MemoryStore()
+  let executor = BlockingExecutor(maximumThreadCount: 1)
+  let unreadable: ItemName
+  let code: StoreError.Code
+
+  func value(for name: ItemName) throws(StoreError) -> SecretBytes? {
+    if name == unreadable { throw StoreError(code, store: "store", reason: "it cannot be read") }
+    return base.value(for: name)
+  }
+
+  func values(ofFirst names: ArraySlice<ItemName>) throws(StoreError) -> [SecretBytes?] {
+    var values: [SecretBytes?] = []
+    for name in names { values.append(try value(for: name)) }
+    return values
+  }
+
+  func apply(_ changes: [StoreChange]) { base.apply(changes) }
+  func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
+}
+
 /// An error whose description quotes a secret.
 private struct TalkativeError: Error, CustomStringConvertible {
   let description = "the server said no to s3cret"
@@ -289,6 +333,51 @@ private struct TalkativeError: Error, CustomStringConvertible {
     #expect(accounts.session(of: ada).state.word == "unavailable: undecodable")
     try await accounts.signIn(server.token(in: nil), as: ada)
     #expect(try await accounts.currentStates().map(\.status) == [.signedIn])
+  }
+
+  @Test func `has no reason when its record is damaged, and the others have theirs`() async throws {
+    let record = try ItemName("account/ada/user/rejected", in: "mail")
+    let store = UnreadableItemStore(unreadable: record, code: .corrupt)
+    let accounts = try accounts(in: store)
+    for account in [ada, bob] { try await reject(account, in: accounts) }
+    let reasons = try await accounts.currentStates().map { state in
+      guard case .rejected(let rejection) = state.status else { return "\(state)" }
+      return rejection.reason
+    }
+    #expect(reasons == ["store: it cannot be read.", "server: the grant was revoked."])
+  }
+
+  @Test func `is an error of the list when the store did not answer`() async throws {
+    let record = try ItemName("account/ada/user/rejected", in: "mail")
+    let accounts = try accounts(in: UnreadableItemStore(unreadable: record, code: .unavailable))
+    try await reject(ada, in: accounts)
+    await expectFailure(StoreError.unavailable) { try await accounts.currentStates() }
+  }
+
+  @Test func `is signed in if it signed in while the accounts were listed`() async throws {
+    let store = RacingStore()
+    let accounts = try accounts(in: store)
+    let (item, record) = (
+      try ItemName("account/ada/user", in: "mail"),
+      try ItemName("account/ada/user/rejected", in: "mail")
+    )
+    try await accounts.signIn(server.token(in: nil), as: ada)
+    let user = try #require(store.value(for: item))
+    try await reject(ada, in: accounts)
+    #expect(try await accounts.currentStates().count == 1)
+    #expect(store.listCount.current == 1)
+    store.next.update { $0 = [.put(user, for: item), .remove(record)] }
+    #expect(try await accounts.currentStates().map(\.status) == [.signedIn])
+    #expect(store.listCount.current == 3)
+  }
+
+  @Test func `is listed in the end, however often others sign in and out meanwhile`() async throws {
+    let store = RacingStore()
+    let record = try ItemName("account/ada/user/rejected", in: "mail")
+    store.fleeting.update { $0 = [record] }
+    let accounts = try accounts(in: store)
+    #expect(try await accounts.currentStates().map(\.status) == [.signedOut])
+    #expect(store.listCount.current == 3)
   }
 
   @Test func `is the only kind of session whose rejection is recorded`() async throws {
