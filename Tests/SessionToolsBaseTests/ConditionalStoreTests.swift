@@ -1,5 +1,6 @@
 import SessionToolsBase
 import SessionToolsTestStores
+import SessionToolsTesting
 import Testing
 
 /// Sessions on a store that looks at an item and changes it in one step.
@@ -18,6 +19,23 @@ import Testing
     try session.didLogOut()
     #expect(store.exclusiveNames.count == 1)
     #expect(try await store.names(in: nil).isEmpty)
+  }
+
+  @Test func `signing in and out has exclusive access only in a store that does not compare`()
+    async throws
+  {
+    let store = OneStepStore()
+    let faulty = FaultyStore(MemoryStore())
+    for store in [store, faulty] as [any SecretStore] {
+      let session = try server.session(store)
+      try session.didLogIn(server.token(in: .zero))
+      try session.didLogOut()
+      try await session.signIn(server.token(in: .zero))
+      try await session.signOut()
+      #expect(try await store.names(in: nil).isEmpty)
+    }
+    #expect(store.exclusiveNames.isEmpty)
+    #expect(faulty.callCount(of: [.exclusiveAccess]) == 4)
   }
 
   @Test func `a refresh reads the item when it is asked for, and once more in its turn`()

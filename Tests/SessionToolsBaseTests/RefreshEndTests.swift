@@ -43,6 +43,23 @@ import Testing
     }
   }
 
+  @Test func `does not wait for a refresh between two tries, nor do other refreshes`() async {
+    await #expect(processExitsWith: .success) {
+      let server = TokenServer()
+      let sessions = try (0..<2).map { _ in
+        try server.session(MemoryStore()) { $0.maximumConcurrentCount = 1 }
+      }
+      for session in sessions { try session.didLogIn(server.token(in: .zero)) }
+      server.failNext()
+      let paused = Task { try await sessions[0].validItem() }
+      await server.clock.waitForSleeper(within: .seconds(10))
+      #expect(try await sessions[1].validItem().number == 1)
+      #expect(await SessionRefreshes.end(within: .seconds(300)))
+      server.clock.advance(by: .seconds(10))
+      await expectFailure(SessionError.temporarilyFailed) { try await paused.value }
+    }
+  }
+
   @Test func `releases the sessions that waited for their turn`() async {
     await #expect(processExitsWith: .success) {
       let server = TokenServer()

@@ -57,6 +57,55 @@ import Testing
     #expect(calls.current == 1, "the second call has no user to wait for")
   }
 
+  @Test func `an item that another process refreshed meanwhile is not refreshed again`()
+    async throws
+  {
+    let (server, store) = (TokenServer(), OneStepStore())
+    let session = try server.session(store)
+    try await session.signIn(server.token(in: .zero))
+    let name = try ItemName("token", in: "mail")
+    let newer = try JSONEncoder().encode(server.token(in: nil, number: 7))
+    let answer = try await store.withExclusiveAccess(to: name.refreshLock, timeout: .seconds(1)) {
+      let (answers, answer) = AsyncStream.makeStream(of: String.self)
+      session.refresh { answer.yield($0?.word ?? "done") }
+      // The second one is the refresh, which has found the old item.
+      while store.exclusiveNames.count < 2 { await Task.yield() }
+      try await store.put(SecretBytes(newer), for: name)
+      return answers
+    }
+    #expect(await answer.first { _ in true } == "done")
+    #expect(server.requests.isEmpty)
+    #expect(session.currentUser?.number == 7)
+  }
+
+  @Test(arguments: [(-100.0, false), (55, true)])
+  func `an item that the handler did not replace is used until it expires`(
+    lifetime: TimeInterval, isUsable: Bool
+  ) async throws {
+    let container = try StoreContainer<Token>(MemoryStore(), service: "mail")
+    let others = Session(container: container, storageIdentifier: "token")
+    let calls = Shared(0)
+    let session = UserSession(
+      container: container, storageIdentifier: "token", notificationPoster: nil,
+      refreshHandler: { completion in
+        let count = calls.update { count in
+          count += 1
+          return count
+        }
+        if count == 2 { try? others.updateItem(Token(number: 1, expirationDate: nil)) }
+        completion(nil)
+      })
+    try await session.signIn(Token(number: 0, expirationDate: Date() + lifetime))
+    if isUsable {
+      #expect(try await session.validItem().number == 0)
+    } else {
+      let error = await expectFailure(SessionError.expired) { try await session.validItem() }
+      #expect(error?.description.contains("though it was refreshed") == true)
+    }
+    #expect(try await session.validItem().number == 1)
+    #expect(calls.current == 2)
+  }
+
   /// The two refreshes may overlap, or one may end before the other begins.
   @Test func `each session of an item calls its own handler, and no error is lost`() async throws {
     for round in 0..<200 {

@@ -1,9 +1,28 @@
 import Dispatch
 import SessionToolsBase
+import SessionToolsTestStores
+import SessionToolsTestSupport
 import SessionToolsTesting
 import Synchronization
-import SessionToolsTestSupport
 import Testing
+
+/// A store in memory as another process reaches it, which cannot tell at first which one it is.
+private struct LateIdentityStore: BlockingSecretStore, ForwardingStore {
+  let base: MemoryStore
+  let executor = BlockingExecutor(maximumThreadCount: 1)
+  let isKnown = Shared(false)
+
+  func identity() throws(StoreError) -> String? {
+    guard isKnown.current else {
+      throw StoreError(.unavailable, store: "store", reason: "it cannot tell")
+    }
+    return base.identity()
+  }
+
+  func value(for name: ItemName) -> SecretBytes? { base.value(for: name) }
+  func apply(_ changes: [StoreChange]) { base.apply(changes) }
+  func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
+}
 
 @Suite struct `the states of a session` {
   let store = MemoryStore()
@@ -45,6 +64,50 @@ import Testing
     try await session.save(User(id: "ada"))
     try await session.save(User(id: "bob"))
     #expect(await states.next()?.item?.id == "bob")
+  }
+
+  @Test func `they report that the server signed a user out who was signed out, once`() async throws
+  {
+    let server = TokenServer()
+    let accounts = try UserAccounts(
+      container: StoreContainer<Token>(store, service: "mail"), refresher: server.refresher())
+    let (ada, bob) = (try AccountIdentifier("ada"), try AccountIdentifier("bob"))
+    try await accounts.signIn(server.token(in: .zero), as: bob)
+    server.next { _ in .rejected(TestError()) }
+    await expectFailure(SessionError.rejected) { try await accounts.session(of: bob).validItem() }
+    let records = try [ada, bob].map { try ItemName("account/\($0)/user/rejected", in: "mail") }
+    let rejection = try #require(try await store.value(for: records[1]))
+
+    let session = accounts.session(of: ada)
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.word == "signedOut")
+    // The user had signed in for a moment, which the listener has missed.
+    let item = try ItemName("account/ada/user", in: "mail")
+    try await store.apply([.put(rejection, for: records[0]), .remove(item)])
+    guard case .signedOut(.rejected)? = await states.next() else {
+      Issue.record("no rejection was reported")
+      return
+    }
+    try await store.apply([.put(rejection, for: records[0]), .remove(item)])
+    try await session.signIn(server.token(in: nil))
+    #expect(await states.next()?.item?.number == 0)
+  }
+
+  @Test func `they are shared once the store can tell which one it is`() async throws {
+    let server = TokenServer()
+    let stores = (0..<2).map { _ in LateIdentityStore(base: store) }
+    let sessions = try stores.map { try server.session($0) }
+    for session in sessions { #expect(session.state.word == "signedOut") }
+    for store in stores { store.isKnown.update { $0 = true } }
+    try await sessions[0].signIn(server.token(in: .zero))
+    #expect(sessions[1].state.item?.number == 0)
+    server.next { _ in .rejected(TestError(text: "revoked")) }
+    await expectFailure(SessionError.rejected) { try await sessions[0].validItem() }
+    guard case .signedOut(.rejected(let reason)) = sessions[1].state else {
+      Issue.record("\(sessions[1].state)")
+      return
+    }
+    #expect(reason as? TestError == TestError(text: "revoked"))
   }
 
   @Test func `a listener that falls behind gets the newest state`() async throws {
