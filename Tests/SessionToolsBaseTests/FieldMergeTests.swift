@@ -12,6 +12,9 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
   var scopes: Set<String> = ["mail", "calendar", "contacts", "files"]
   /// More digits than a double has.
   var number: Int64 = 9_007_199_254_740_993
+  /// Encoded as `null` where there is none.
+  var marks: [Int?] = [1, nil]
+  var levels = [1, 2]
   var isVerified = false
   var isPaid = false
   /// More than a decimal number can be.
@@ -65,10 +68,12 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
       $0.name = nil
       $0.settings["theme"] = 0.3
       $0.isVerified = true
+      $0.marks = [nil, 2]
       $0.low = 1e299
     } refresh: {
       $0.settings["size"] = 1e-9
       $0.isPaid = true
+      $0.levels = [1, 3]
       $0.high = 1e301
     }
     #expect(requestCount == 1)
@@ -78,6 +83,7 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
     #expect(account.settings == ["theme": 0.3, "size": 1e-9])
     #expect(account.number == 9_007_199_254_740_993)
     #expect(account.isVerified && account.isPaid)
+    #expect(account.marks == [nil, 2] && account.levels == [1, 3])
     #expect(account.low == 1e299 && account.high == 1e301)
   }
 

@@ -75,6 +75,34 @@ private struct Tokens: Codable, Equatable {
     #expect(error.underlying is DecodingError)
   }
 
+  /// A type's own keys may be of its content.
+  @Test func `a key that the source code does not spell is not shown`() throws {
+    struct Ratings: Codable {
+      enum Key: CodingKey {
+        case person(String)
+        case all
+
+        var stringValue: String { if case .person(let name) = self { name } else { "all" } }
+        var intValue: Int? { nil }
+        init?(stringValue: String) { self = .person(stringValue) }
+        init?(intValue: Int) { return nil }
+      }
+
+      init(from decoder: any Decoder) throws {
+        let all = try decoder.container(keyedBy: Key.self).nestedContainer(
+          keyedBy: Key.self, forKey: .all)
+        for key in all.allKeys { _ = try all.decode(Int.self, forKey: key) }
+      }
+
+      func encode(to encoder: any Encoder) throws {}
+    }
+    let error = try #require(
+      expectFailure(StoreError.undecodable) {
+        try decode(#"{"all":{"hunter2":"x"}}"#, as: ItemCoding<Ratings>.json)
+      })
+    #expect(error.reason.contains("at all.*") && !error.description.contains("hunter2"))
+  }
+
   @Test func `an item that cannot be encoded is a typed error with the place`() throws {
     struct Ratio: Codable { var part: [Double] }
     let error = try #require(

@@ -65,6 +65,17 @@ private struct LimitedStore: BlockingSecretStore, ForwardingStore {
         == users.keys.sorted().map { ObjectIdentifier(accounts.session(of: $0)) })
   }
 
+  @Test func `need exclusive access to each only in a store that does not compare`() async throws {
+    let (store, faulty) = (OneStepStore(), FaultyStore(MemoryStore()))
+    for store in [store, faulty] as [any SecretStore] {
+      let accounts = try UserAccounts(container: StoreContainer<User>(store, service: "mail"))
+      try await accounts.signIn(try users(20))
+      #expect(try await accounts.all().count == 20)
+    }
+    #expect(store.exclusiveNames.isEmpty)
+    #expect(faulty.callCount(of: [.exclusiveAccess]) == 20)
+  }
+
   @Test func `are as many at once as the store's lists may have bytes`() async throws {
     let store = LimitedStore(maximumListByteCount: 2000)
     let accounts = try accounts(in: store)

@@ -60,6 +60,26 @@ import Testing
     }
   }
 
+  @Test func `is not reached by a caller that is cancelled`() async {
+    await #expect(processExitsWith: .success) {
+      let (server, door) = (TokenServer(), Door())
+      let session = try server.session(MemoryStore())
+      try session.didLogIn(server.token(in: .zero))
+      server.next { [server] request in
+        await door.pass()
+        return .refreshed(server.renewed(request.item))
+      }
+      let refreshing = Task { try await session.validItem().number }
+      await door.waitForArrival()
+      let ending = Task { await SessionRefreshes.end(within: .seconds(300)) }
+      ending.cancel()
+      #expect(await !ending.value)
+      door.open()
+      #expect(try await refreshing.value == 1)
+      #expect(await SessionRefreshes.end(within: .seconds(300)))
+    }
+  }
+
   @Test func `releases the sessions that waited for their turn`() async {
     await #expect(processExitsWith: .success) {
       let server = TokenServer()
@@ -67,11 +87,21 @@ import Testing
         try server.session(MemoryStore()) { $0.maximumConcurrentCount = 1 }
       }
       let references = sessions.map(WeakSession.init)
+      let underWay = Shared((count: 0, maximum: 0))
+      for _ in sessions {
+        server.next { [server] request in
+          underWay.update { $0 = ($0.count + 1, max($0.maximum, $0.count + 1)) }
+          await Task.yield()
+          underWay.update { $0.count -= 1 }
+          return .refreshed(server.renewed(request.item))
+        }
+      }
       for session in sessions { try session.didLogIn(server.token(in: .zero)) }
       await withTaskGroup(of: Void.self) { group in
         for session in sessions { group.addTask { _ = try? await session.validItem() } }
       }
       #expect(server.spent.count == 50)
+      #expect(underWay.current.maximum == 1)
       sessions = []
       // The last task may just be ending.
       try await wait(until: "no session is left") {

@@ -105,6 +105,46 @@ import Testing
     #expect(server.requests.map(\.item.number) == [0, 5])
   }
 
+  @Test func `what others stored during a failure that had something to store is sent at once`()
+    async throws
+  {
+    try session.didLogIn(server.token(in: .zero))
+    let session = session
+    let half = Token(number: 5, expirationDate: clock.now - 1)
+    let others = Token(number: 7, expirationDate: clock.now - 1)
+    server.next { _ in
+      try await session.save(others)
+      return .transientFailure(TestError(), retryAfter: .seconds(600), storing: half)
+    }
+    #expect(try await session.validItem().number == 8)
+    #expect(server.requests.map(\.item.number) == [0, 7])
+  }
+
+  @Test func `hundreds of failures are followed by a success`() async throws {
+    let session = try server.session { $0.maximumAttemptCount = 1 }
+    try session.didLogIn(server.token(in: .zero))
+    server.failNext(200)
+    for _ in 0..<200 {
+      await expectFailure(SessionError.temporarilyFailed) { try await session.validItem() }
+      clock.advance(by: .seconds(3600))
+    }
+    #expect(try await session.validItem().number == 1)
+    #expect(server.requests.count == 201)
+  }
+
+  @Test func `a rejection is the reason why no user is signed in`() async throws {
+    try session.didLogIn(server.token(in: .zero))
+    server.next { _ in .rejected(TestError(text: "revoked")) }
+    await expectFailure(SessionError.rejected) { try await session.validItem() }
+    for state in [session.state, await session.currentState()] {
+      guard case .signedOut(.rejected(let reason)) = state else {
+        Issue.record("\(state)")
+        return
+      }
+      #expect(reason as? TestError == TestError(text: "revoked"))
+    }
+  }
+
   @Test func `an expired item that a failure stored is no new item, but is sent next`()
     async throws
   {

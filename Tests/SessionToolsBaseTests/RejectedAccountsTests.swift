@@ -209,6 +209,20 @@ private struct TalkativeError: Error, CustomStringConvertible {
     #expect(try await store.names(in: nil).isEmpty)
   }
 
+  @Test func `has the reason of the last rejection, whichever process was told`() async throws {
+    let accounts = try accounts(in: store)
+    try await reject(ada, in: accounts)
+    let others = try self.accounts(in: OtherProcess(base: store))
+    try await reject(
+      ada, in: others, with: StoreError(.io, store: "server", reason: "the account is closed"))
+    for state in [
+      accounts.session(of: ada).state, await accounts.session(of: ada).currentState(),
+    ] {
+      let recorded = try #require(reason(state) as? RecordedRejection)
+      #expect(recorded.reason == "server: the account is closed.")
+    }
+  }
+
   @Test func `is removed by a session that signs out without blocking or with`() async throws {
     let accounts = try accounts(in: store)
     try await reject(ada, in: accounts)

@@ -93,6 +93,22 @@ private struct LateIdentityStore: BlockingSecretStore, ForwardingStore {
     #expect(await states.next()?.item?.number == 0)
   }
 
+  @Test func `they are not polled while the store can be read`() async throws {
+    let server = TokenServer()
+    let faulty = FaultyStore(store)
+    let session = try server.session(faulty)
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.word == "signedOut")
+    try await session.signIn(server.token(in: nil))
+    #expect(await states.next()?.item?.number == 0)
+    #expect(server.clock.sleeperCount == 0)
+    faulty.lock()
+    faulty.unlock(isReported: true)
+    try await session.signOut()
+    #expect(await states.next()?.word == "signedOut")
+    #expect(server.clock.sleeperCount == 0)
+  }
+
   @Test func `they are shared once the store can tell which one it is`() async throws {
     let server = TokenServer()
     let stores = (0..<2).map { _ in LateIdentityStore(base: store) }

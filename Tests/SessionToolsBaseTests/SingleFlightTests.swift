@@ -5,25 +5,6 @@ import SessionToolsTesting
 import SessionToolsTestStores
 import Testing
 
-/// Holds refreshes until the test releases them.
-private final class Door: Sendable {
-  private let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
-  private let (openings, opened) = AsyncStream.makeStream(of: Void.self)
-
-  /// Called by a refresh: waits until the door is opened.
-  func pass() async {
-    arrived.yield()
-    for await _ in openings { return }
-  }
-
-  /// Waits until a refresh is at the door.
-  func waitForArrival() async {
-    for await _ in arrivals { return }
-  }
-
-  func open() { opened.finish() }
-}
-
 /// A store in memory whose reads can be held after they have read.
 private final class SlowStore: AsyncSecretStore, ForwardingStore {
   let base = MemoryStore()

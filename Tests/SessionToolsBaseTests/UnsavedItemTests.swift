@@ -29,6 +29,34 @@ import Testing
     #expect(server.spent == [0])
   }
 
+  @Test func `an item outlives the session that could not store it`() async throws {
+    let store = FaultyStore(MemoryStore())
+    let name = try ItemName("token", in: "mail")
+    do {
+      let session = try server.session(store)
+      try session.didLogIn(server.token(in: .zero))
+      store.inject(.failing(StoreError.noSpace), into: [.apply], of: name)
+      await expectFailure(StoreError.noSpace) { try await session.validItem() }
+    }
+    #expect(try await server.session(store).validItem().number == 1)
+    #expect(server.spent == [0])
+  }
+
+  @Test func `a session that ends leaves the others what they share`() async throws {
+    let store = FaultyStore(MemoryStore())
+    let session = try server.session(store)
+    try session.didLogIn(server.token(in: .zero))
+    do { #expect(try server.session(store).currentUser?.number == 0) }
+    let later = try server.session(store)
+    #expect(later.currentUser?.number == 0)
+    server.next { _ in .rejected(TestError()) }
+    await expectFailure(SessionError.rejected) { try await session.validItem() }
+    guard case .signedOut(.rejected) = later.state else {
+      Issue.record("\(later.state)")
+      return
+    }
+  }
+
   /// Another session of the item refreshes between the sign-in's change and its end.
   @Test func `a sign-in keeps what the new user's refresh could not store yet`() async throws {
     let store = InterruptedStore()

@@ -125,6 +125,67 @@ import Testing
     #expect(answer == 401 && sent.current == 2)
   }
 
+  @Test func `a request that is not rejected is sent once, and the item stays`() async throws {
+    try session.didLogIn(server.token(in: .seconds(3600)))
+    let sent = Shared(0)
+    let answer = try await session.withValidItem { _ in
+      sent.update { $0 += 1 }
+      return 200
+    } isRejected: {
+      $0 == 401
+    }
+    #expect(answer == 200 && sent.current == 1)
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func `without means to refresh, the rejection is the answer`() async throws {
+    let session = Session(
+      container: try StoreContainer<Token>(store, service: "mail"), storageIdentifier: "token")
+    try await session.save(server.token(in: nil))
+    let answer = try await session.withValidItem { _ in
+      401
+    } isRejected: {
+      $0 == 401
+    }
+    #expect(answer == 401)
+    try await session.remove()
+    await expectFailure(SessionError.notSignedIn) { try await session.validItem() }
+  }
+
+  // MARK: - Items that are still valid
+
+  @Test func `an item that expires while a refresh fails is not returned`() async throws {
+    try session.didLogIn(server.token(in: .seconds(50)))
+    server.next { [clock] _ in
+      clock.advance(by: .seconds(60))
+      return .transientFailure(TestError(), retryAfter: .seconds(600))
+    }
+    await expectFailure(SessionError.temporarilyFailed) { try await session.validItem() }
+  }
+
+  @Test func `a caller that is cancelled gets no item, though one is still valid`() async throws {
+    try session.didLogIn(server.token(in: .seconds(50)))
+    server.next { [server] request in
+      while !Task.isCancelled { await Task.yield() }
+      return .refreshed(server.renewed(request.item))
+    }
+    let (session, clock) = (session, clock)
+    let waiting = Task { try await session.validItem() }
+    await clock.waitForSleepers(count: 1)
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+  }
+
+  @Test func `another item is waited for, though the stored one is valid`() async throws {
+    try session.didLogIn(server.token(in: .seconds(3600)))
+    server.failNext()
+    let (session, clock) = (session, clock)
+    let waiting = Task { try await session.validItem(.always).number }
+    await clock.waitForSleeper(within: .seconds(10))
+    clock.advance(by: .seconds(10))
+    #expect(try await waiting.value == 1)
+  }
+
   @Test func `many rejected requests spend one token`() async throws {
     try session.didLogIn(server.token(in: .seconds(3600)))
     let session = session
@@ -154,6 +215,23 @@ import Testing
     clock = ManualClock()
     server = TokenServer(clock)
     session = try server.session()
+  }
+
+  @Test func `that is no number is over`() async throws {
+    let (server, requestCount) = (server, Shared(0))
+    let session = Session(
+      container: try StoreContainer<Token>(MemoryStore(), service: "mail"),
+      storageIdentifier: "token",
+      refresher: SessionRefresher(
+        clock: clock,
+        expiration: { $0.number == 0 ? Date(timeIntervalSince1970: .nan) : nil },
+        refresh: { request in
+          requestCount.update { $0 += 1 }
+          return .refreshed(server.renewed(request.item))
+        }))
+    try await session.save(Token())
+    #expect(try await session.validItem().number == 1)
+    #expect(requestCount.current == 1)
   }
 
   @Test func `a clock that is set back does not delay it`() async throws {

@@ -84,7 +84,7 @@ private enum JSONValue: Codable, Hashable {
     case (.double(let left), .double(let right)): left == right
     case (.string(let left), .string(let right)): left == right
     case (.array(let left), .array(let right)):
-      left.count == right.count && counts(of: left) == counts(of: right)
+      counts(of: left) == counts(of: right)
     case (.object(let left), .object(let right)): left == right
     default: false
     }

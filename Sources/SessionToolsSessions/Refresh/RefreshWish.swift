@@ -19,7 +19,7 @@ enum RefreshWish: Hashable {
       stored.version == seen ? expiry.isDue(stored.item) : !expiry.isValid(stored.item)
     case .otherThan(let version):
       // A failure may have stored another item that is not valid, or the new one has expired.
-      version == nil || version == stored.version || !expiry.isValid(stored.item)
+      version == stored.version || !expiry.isValid(stored.item)
     case .always: true
     }
   }

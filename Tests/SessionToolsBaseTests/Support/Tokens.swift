@@ -84,6 +84,25 @@ final class TokenServer: Sendable {
   }
 }
 
+/// Holds refreshes until the test releases them.
+final class Door: Sendable {
+  private let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+  private let (openings, opened) = AsyncStream.makeStream(of: Void.self)
+
+  /// Called by a refresh: waits until the door is opened.
+  func pass() async {
+    arrived.yield()
+    for await _ in openings { return }
+  }
+
+  /// Waits until a refresh is at the door.
+  func waitForArrival() async {
+    for await _ in arrivals { return }
+  }
+
+  func open() { opened.finish() }
+}
+
 /// Expects a session's error with a code.
 @discardableResult
 func expectFailure(
