@@ -12,7 +12,7 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
   var scopes: Set<String> = ["mail", "calendar", "contacts", "files"]
   /// More digits than a double has.
   var number: Int64 = 9_007_199_254_740_993
-  /// Encoded as `null` where there is none.
+  /// A missing one is encoded as `null`.
   var marks: [Int?] = [1, nil]
   var levels = [1, 2]
   var isVerified = false
