@@ -109,6 +109,37 @@ import Testing
     #expect(try scratch.open().texts() == ["a": "2", "b": "1", "c": "1"])
   }
 
+  @Test func `an item with any record behind a lost one is not older`() throws {
+    let store = try scratch.create()
+    for item in ["a", "b", "c", "a", "b", "a"] { try store.put("1", as: item) }
+    try flip(4, JournalLayout.nonce)
+    let report = try scratch.open().repair()
+    #expect(report.unknownRecordCount == 1)
+    #expect(try report.possiblyOlderItems == [name("c")])
+  }
+
+  @Test func `a record of which the item is known makes no other item older`() throws {
+    let store = try scratch.create()
+    for item in ["a", "b", "c", "a", "b"] { try store.put("1", as: item) }
+    try flip(4, JournalLayout.value)
+    let report = try scratch.open().repair()
+    #expect(try report.olderItems == [name("a")])
+    #expect(report.unknownRecordCount == 0 && report.possiblyOlderItems.isEmpty)
+  }
+
+  /// As many numbers are missing as records are lost, but they are others.
+  @Test func `where the end is lost and a record before it, any item may be older`() throws {
+    let store = try scratch.create()
+    for item in ["a", "b"] { try store.put("1", as: item) }
+    try store.apply(["c", "d"].map { .put(secret("1"), for: try name($0)) })
+    try store.put("2", as: "a")
+    try flip(3, JournalLayout.nonce)
+    try flip(5, JournalLayout.nonce)
+    let report = try scratch.open().repair()
+    #expect(try report.possiblyOlderItems == [name("a"), name("b"), name("d")])
+    #expect(!report.isComplete)
+  }
+
   @Test func `where the end is lost, any item may be older`() throws {
     let store = try scratch.create()
     for item in ["a", "b", "c"] { try store.put("1", as: item) }

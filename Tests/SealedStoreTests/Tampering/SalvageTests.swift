@@ -253,8 +253,33 @@ import Testing
     try store.compact()
     try other.flip("journal", at: JournalLayout.start(ofRecord: 3) + JournalLayout.value)
     try FileManager.default.removeItem(atPath: other.file("mark"))
-    #expect(try other.open().repair().wasNeeded)
+    let report = try other.open().repair()
+    #expect(report.wasNeeded && report.lostRecordCount == 1)
     #expect(try other.open().texts() == ["a": "a", "b": "b"])
+  }
+
+  @Test func `the records of a compaction count even if nothing shows where it ends`() throws {
+    let other = try Scratch()
+    let store = try other.create()
+    for identifier in ["a", "b", "c"] { try store.put(identifier, as: identifier) }
+    try store.compact()
+    let journal = try other.bytes(of: "journal")
+    try other.overwrite("journal", with: Array(journal.dropLast(recordByteCount)))
+    try FileManager.default.removeItem(atPath: other.file("mark"))
+    let report = try other.open().repair()
+    #expect(report.wasNeeded && report.lostRecordCount == 0 && !report.isEndConfirmed)
+    #expect(try other.open().texts() == ["a": "a", "b": "b"])
+  }
+
+  @Test func `the first change of a new store does not count unless it is whole`() throws {
+    let other = try Scratch()
+    let store = try other.create()
+    try store.apply(["a", "b", "c"].map { .put(secret($0), for: try name($0)) })
+    let journal = try other.bytes(of: "journal")
+    try other.overwrite("journal", with: Array(journal.dropLast(recordByteCount)))
+    try FileManager.default.removeItem(atPath: other.file("mark"))
+    #expect(try other.open().repair().wasNeeded)
+    #expect(try other.open().texts() == [:])
   }
 
   @Test func `a journal without records is repaired even if its head is damaged`() throws {
