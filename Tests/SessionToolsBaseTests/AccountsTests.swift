@@ -63,6 +63,21 @@ private struct CallCountingStore: BlockingSecretStore, ForwardingStore {
     #expect(counting.listCount.current == 1)
   }
 
+  @Test func `a name that only resembles one of an account's items is no account's`() async throws {
+    for identifier in ["archive/ada/user", "account/%61da/user", "account/ada", "account/a/b/c"] {
+      try await store.put(SecretBytes(utf8: "x"), for: ItemName(identifier, in: "mail"))
+    }
+    #expect(try await accounts.all().isEmpty)
+  }
+
+  @Test func `removing an account leaves another one the current one`() async throws {
+    try await accounts.signIn(User(id: "b"), as: bob)
+    try await accounts.signIn(User(id: "a"), as: ada)
+    try await accounts.remove(bob)
+    #expect(try await accounts.current() == ada)
+    #expect(try await accounts.all() == [ada])
+  }
+
   @Test func `an existing account can be made current, a missing one cannot`() async throws {
     try await accounts.signIn(User(id: "a"), as: ada)
     try await accounts.signIn(User(id: "b"), as: bob)
@@ -157,7 +172,11 @@ private struct CallCountingStore: BlockingSecretStore, ForwardingStore {
     store.readCounts.update { $0 = [:] }
     var current = accounts.currentAccounts.makeAsyncIterator()
     #expect(await current.next() == ada)
-    for name in [try ItemName("other", in: "mail"), try ItemName("current-account", in: "other")] {
+    let others = [
+      try ItemName("other", in: "mail"), try ItemName("current-account", in: "other"),
+      try ItemName("account/ada/user", in: "other"),
+    ]
+    for name in others {
       try await store.put(SecretBytes(utf8: "x"), for: name)
     }
     try await store.put(SecretBytes(utf8: "bob"), for: key)

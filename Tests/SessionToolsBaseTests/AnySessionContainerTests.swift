@@ -119,10 +119,25 @@ import Testing
     #expect(seen == ada)
     old.onStore = nil
   }
+
+  @Test func `sessions of one container object share why no user is signed in`() async throws {
+    let container = SmallContainer()
+    let sessions = (0..<2).map { _ in
+      Session(
+        container: AnySessionContainer(container), storageIdentifier: "user",
+        refresher: SessionRefresher { _ in .rejected(TestError()) })
+    }
+    try await sessions[0].save(User(id: "ada"))
+    await expectFailure(SessionError.rejected) { try await sessions[0].validItem(.always) }
+    guard case .signedOut(.rejected) = sessions[1].state else {
+      Issue.record("\(sessions[1].state)")
+      return
+    }
+  }
 }
 
 /// A container that implements as little as possible of the newer functions.
-private struct SmallContainer: ObservableSessionContainer {
+private final class SmallContainer: ObservableSessionContainer {
   let values = Shared<[String: User]>([:])
   let threads = Shared<Set<String>>([])
 

@@ -87,6 +87,70 @@ private struct Account: Codable, Equatable, ExpiringItem, Identifiable, Sendable
     #expect(account.low == 1e299 && account.high == 1e301)
   }
 
+  @Test func `a refresh that changed nothing is made again`() async throws {
+    let program = Session(container: container, storageIdentifier: "account")
+    let requestCount = Shared(0)
+    let session = Session(
+      container: container, storageIdentifier: "account",
+      refresher: SessionRefresher(clock: server.clock) { [server] request in
+        requestCount.update { $0 += 1 }
+        guard requestCount.current > 1 else {
+          var changed = request.item
+          changed.name = "Ada Lovelace"
+          try await program.save(changed)
+          return .refreshed(request.item)
+        }
+        var renewed = request.item
+        renewed.token = server.renewed(renewed.token)
+        return .refreshed(renewed)
+      })
+    try await session.save(Account(token: server.token(in: .zero), name: "Ada"))
+    let account = try await session.validItem()
+    #expect(account.token.number == 1 && account.name == "Ada Lovelace")
+    #expect(requestCount.current == 2)
+  }
+
+  /// The two fields together are no item: decoding drops one of them.
+  @Test func `fields that cannot be together are not merged`() async throws {
+    struct Choice: Codable, Equatable, Identifiable, Sendable {
+      var id = "ada"
+      var token = 0
+      var first: Int?
+      var second: Int?
+
+      init() {}
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = try container.decode(String.self, forKey: .id)
+        token = try container.decode(Int.self, forKey: .token)
+        first = try container.decodeIfPresent(Int.self, forKey: .first)
+        second = first == nil ? try container.decodeIfPresent(Int.self, forKey: .second) : nil
+      }
+    }
+    let (clock, requestCount) = (server.clock, Shared(0))
+    let container = try StoreContainer<Choice>(MemoryStore(), service: "mail")
+    let program = Session(container: container, storageIdentifier: "choice")
+    let session = Session(
+      container: container, storageIdentifier: "choice",
+      refresher: SessionRefresher(clock: clock, expiration: { $0.token == 0 ? clock.now : nil }) {
+        request in
+        requestCount.update { $0 += 1 }
+        var (changed, renewed) = (request.item, request.item)
+        renewed.token = 1
+        if request.item.first == nil {
+          changed.first = 1
+          renewed.second = 2
+          try await program.save(changed)
+        }
+        return .refreshed(renewed)
+      })
+    try await session.save(Choice())
+    let choice = try await session.validItem()
+    #expect(choice.first == 1 && choice.second == nil && choice.token == 1)
+    #expect(requestCount.current == 2)
+  }
+
   @Test func `a field that both change in the same way is no conflict`() async throws {
     let (account, requestCount) = try await refreshed {
       $0.name = "Ada Lovelace"

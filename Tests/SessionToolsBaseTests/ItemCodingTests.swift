@@ -69,7 +69,7 @@ private struct Tokens: Codable, Equatable {
     let error = try #require(
       expectFailure(StoreError.undecodable) { try decode(text, as: ItemCoding<Tokens>.json) })
     #expect(error.reason.contains("Tokens"))
-    #expect(error.reason.contains(what) && error.reason.contains(place))
+    #expect(error.reason.contains(what) && error.reason.hasSuffix(" at \(place)"))
     #expect(!error.description.contains("hunter2"))
     #expect(error.description.contains("tokens of service"))
     #expect(error.underlying is DecodingError)

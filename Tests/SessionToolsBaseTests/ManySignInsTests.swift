@@ -12,6 +12,7 @@ private struct LimitedStore: BlockingSecretStore, ForwardingStore {
   var maximumChangeCount = Int.max
   var maximumListByteCount = Int.max
   let lists = Shared<[Int]>([])
+  let byteCounts = Shared<[Int]>([])
   /// The lists that are refused, by their number.
   var refused: Set<Int> = []
 
@@ -34,6 +35,7 @@ private struct LimitedStore: BlockingSecretStore, ForwardingStore {
         .noSpace, store: "test", reason: "the list is refused", remedy: "Make space")
     }
     lists.update { $0.append(changes.count) }
+    byteCounts.update { $0.append(byteCount) }
     base.apply(changes)
   }
 }
@@ -103,6 +105,31 @@ private struct LimitedStore: BlockingSecretStore, ForwardingStore {
     repaired.refused = []
     try await self.accounts(in: repaired).signIn(users)
     #expect(try await accounts.all().count == 50)
+  }
+
+  @Test func `are not signed in at all when the first part fails`() async throws {
+    let accounts = try accounts(in: LimitedStore(maximumChangeCount: 20, refused: [0]))
+    let error = await expectFailure(StoreError.noSpace) { try await accounts.signIn(try users(50)) }
+    #expect(error?.description.contains("before that") == false)
+    #expect(try await accounts.all().isEmpty)
+  }
+
+  @Test func `are of the largest size that the store takes`() async throws {
+    let user = User(id: "1")
+    let byteCount = try JSONEncoder().encode(user).count
+    let largest = User(id: "1" + String(repeating: "0", count: 1000 - byteCount))
+    #expect(try JSONEncoder().encode(largest).count == 1000)
+    let accounts = try accounts(in: LimitedStore())
+    try await accounts.signIn([try AccountIdentifier("a"): largest])
+    #expect(try await accounts.all().count == 1)
+  }
+
+  @Test func `fill a list to its last byte`() async throws {
+    let (unlimited, users) = (LimitedStore(), try users(9))
+    try await accounts(in: unlimited).signIn(users)
+    let store = LimitedStore(maximumListByteCount: unlimited.byteCounts.current[0])
+    try await accounts(in: store).signIn(users)
+    #expect(store.lists.current == unlimited.lists.current)
   }
 
   @Test func `are not stored at all when one of them is refused for itself`() async throws {

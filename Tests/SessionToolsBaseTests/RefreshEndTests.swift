@@ -71,9 +71,11 @@ import Testing
       }
       let refreshing = Task { try await session.validItem().number }
       await door.waitForArrival()
-      let ending = Task { await SessionRefreshes.end(within: .seconds(300)) }
-      ending.cancel()
-      #expect(await !ending.value)
+      for _ in 0..<50 {
+        let ending = Task { await SessionRefreshes.end(within: .seconds(300)) }
+        ending.cancel()
+        #expect(await !ending.value)
+      }
       door.open()
       #expect(try await refreshing.value == 1)
       #expect(await SessionRefreshes.end(within: .seconds(300)))

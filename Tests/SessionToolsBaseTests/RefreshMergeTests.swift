@@ -37,6 +37,31 @@ import Testing
       notificationPoster: nil, refresher: refresher)
   }
 
+  /// The server grants less time than before.
+  @Test func `a change is merged though the new item expires before the old one`() async throws {
+    let clock = clock
+    let container = try StoreContainer<Profile>(store, service: "mail")
+    let program = Session(container: container, storageIdentifier: "profile")
+    let requestCount = Shared(0)
+    let session = Session(
+      container: container, storageIdentifier: "profile",
+      refresher: SessionRefresher<Profile>(
+        clock: clock, expiration: { clock.now + ($0.token == 0 ? 50 : 40) },
+        merge: { _, refreshed, stored in
+          var both = stored
+          both.token = refreshed.token
+          return both
+        }
+      ) { request in
+        requestCount.update { $0 += 1 }
+        try await program.save(Profile(picture: "new"))
+        return .refreshed(Profile(token: 1))
+      })
+    try await session.save(Profile())
+    #expect(try await session.validItem() == Profile(token: 1, picture: "new"))
+    #expect(requestCount.current == 1)
+  }
+
   @Test func `a change during a refresh is merged with the refreshed item`() async throws {
     let held = Shared<UserSession<Profile>?>(nil)
     let session = try profiles(in: store) { item in

@@ -57,6 +57,27 @@ import Testing
     #expect(calls.current == 1, "the second call has no user to wait for")
   }
 
+  @Test func `a handler is called for an item that cannot be read, and may replace it`()
+    async throws
+  {
+    let (store, calls) = (MemoryStore(), Shared(0))
+    let container = try StoreContainer<User>(store, service: "mail")
+    let others = Session(container: container, storageIdentifier: "user")
+    let session = UserSession(
+      container: container, storageIdentifier: "user", notificationPoster: nil,
+      refreshHandler: { completion in
+        calls.update { $0 += 1 }
+        try? others.save(User(id: "ada"))
+        completion(nil)
+      })
+    try await store.put(SecretBytes(utf8: "x"), for: ItemName("user", in: "mail"))
+    let (answers, answer) = AsyncStream.makeStream(of: String.self)
+    session.refresh { answer.yield($0?.word ?? "done") }
+    #expect(await answers.first { _ in true } == "done")
+    #expect(calls.current == 1)
+    #expect(session.currentUser?.id == "ada")
+  }
+
   @Test func `an item that another process refreshed meanwhile is not refreshed again`()
     async throws
   {

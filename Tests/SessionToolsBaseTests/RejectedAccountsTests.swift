@@ -366,6 +366,12 @@ private struct TalkativeError: Error, CustomStringConvertible {
     let accounts = try accounts(in: UnreadableItemStore(unreadable: record, code: .unavailable))
     try await reject(ada, in: accounts)
     await expectFailure(StoreError.unavailable) { try await accounts.currentStates() }
+    // One that reads the records one by one.
+    let faulty = FaultyStore(store)
+    let others = try self.accounts(in: faulty)
+    try await reject(ada, in: others)
+    faulty.inject(.failing(StoreError.unavailable), into: [.value], of: record)
+    await expectFailure(StoreError.unavailable) { try await others.currentStates() }
   }
 
   @Test func `is signed in if it signed in while the accounts were listed`() async throws {

@@ -93,6 +93,37 @@ private struct LateIdentityStore: BlockingSecretStore, ForwardingStore {
     #expect(await states.next()?.item?.number == 0)
   }
 
+  @Test func `they continue when another listener stops`() async throws {
+    let session = Session<User>(container: OldContainer<User>(), storageIdentifier: "user")
+    var states = session.states.makeAsyncIterator()
+    #expect(await states.next()?.word == "signedOut")
+    do {
+      var others = session.states.makeAsyncIterator()
+      #expect(await others.next()?.word == "signedOut")
+    }
+    // The other stream ends at some time during these.
+    for number in 0..<100 {
+      try await session.save(User(id: "\(number)"))
+      #expect(await states.next()?.item?.id == "\(number)")
+    }
+  }
+
+  @Test func `a store that can never tell which one it is costs a session nothing it knows`()
+    async throws
+  {
+    let server = TokenServer()
+    let session = try server.session(LateIdentityStore(base: store))
+    try await session.signIn(server.token(in: .zero))
+    server.next { _ in .rejected(TestError()) }
+    await expectFailure(SessionError.rejected) { try await session.validItem() }
+    for state in [session.state, await session.currentState()] {
+      guard case .signedOut(.rejected) = state else {
+        Issue.record("\(state)")
+        return
+      }
+    }
+  }
+
   @Test func `they are not polled while the store can be read`() async throws {
     let server = TokenServer()
     let faulty = FaultyStore(store)
