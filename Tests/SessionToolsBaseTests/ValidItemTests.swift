@@ -165,15 +165,19 @@ import Testing
 
   @Test func `a caller that is cancelled gets no item, though one is still valid`() async throws {
     try session.didLogIn(server.token(in: .seconds(50)))
+    let door = Door()
     server.next { [server] request in
-      while !Task.isCancelled { await Task.yield() }
+      await door.pass()
       return .refreshed(server.renewed(request.item))
     }
-    let (session, clock) = (session, clock)
+    let session = session
     let waiting = Task { try await session.validItem() }
-    await clock.waitForSleepers(count: 1)
+    await door.waitForArrival()
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
+    // The refresh goes on without its caller.
+    door.open()
+    #expect(try await session.validItem(.ifNeeded).number == 1)
   }
 
   @Test func `another item is waited for, though the stored one is valid`() async throws {
