@@ -39,6 +39,7 @@ public struct WebAuthenticationSession: Sendable {
   ///
   /// It is asked besides listening, with `nil`, and then with why the last answer was not the
   /// address, until the login ends: the first answer to it counts, wherever it comes from. The
+  /// first question may come before ``browser`` has opened the login's address, or shown it. The
   /// address has the code in it, which is a secret until it is exchanged. `nil` as the answer ends
   /// the login. The task is cancelled when the login ends in another way.
   public var pastedAddress: (@Sendable (_ refusal: String?) async -> SecretBytes?)?

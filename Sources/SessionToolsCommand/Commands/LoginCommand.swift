@@ -121,9 +121,10 @@ struct LoginCommand: ParsableCommand {
     session.redirectPort = redirect.port
     session.redirectsToLocalhost = redirect.localhost
     session.parameters = try server.parameters()
+    let question = paste ? PastedAddress() : nil
     session.browser =
-      printAddress || paste ? PrintedAddress(isPasted: paste) : HintingBrowser()
-    if paste { session.pastedAddress = { await PastedAddress.ask(refusal: $0) } }
+      printAddress || paste ? PrintedAddress(question: question) : HintingBrowser()
+    session.pastedAddress = question?.ask(refusal:)
     // A problem with the server is reported before the browser opens.
     if !resume { _ = try await client.server() }
     if resume {

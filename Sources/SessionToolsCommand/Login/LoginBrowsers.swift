@@ -33,21 +33,22 @@ struct HintingBrowser: LoginBrowser {
 /// The address is shown on the terminal alone: it identifies the login, and must not end up in a
 /// log.
 struct PrintedAddress: LoginBrowser {
-  /// Whether the person pastes the address that the browser returns to.
-  var isPasted = false
+  /// The question for the address that the browser returns to, if the person pastes it.
+  var question: PastedAddress?
 
   func open(_ address: URL) async throws(WebLoginError) {
+    defer { question?.isDue.give(()) }
     let items = URLComponents(url: address, resolvingAgainstBaseURL: false)?.queryItems
     let redirect = items?.first { $0.name == "redirect_uri" }?.value.flatMap(URL.init(string:))
     let port = redirect?.port.map { "ssh -L \($0):127.0.0.1:\($0) THIS-MACHINE" }
     let ways =
-      isPasted
+      question != nil
       ? "The browser then comes to a page that it cannot open. Copy the address of that page, "
         + "which begins with \(redirect?.absoluteString ?? "http")?, and paste it here."
       : "For a browser on the machine that you came from by ssh, first run there: "
         + (port ?? "ssh -L")
     let text = """
-      Open this address in a browser\(isPasted ? "" : " on this machine"):
+      Open this address in a browser\(question != nil ? "" : " on this machine"):
 
       \(address.absoluteString.escapingControls())
 
@@ -64,11 +65,15 @@ struct PrintedAddress: LoginBrowser {
 }
 
 /// A person who pastes the address that a browser on another machine returned to.
-enum PastedAddress {
+struct PastedAddress {
+  /// Given when the login's address is on the terminal, which the question must follow.
+  let isDue = FirstAnswer<Void>()
+
   /// Asks for the address, which is not shown: it has the code of the login in it.
   ///
   /// - Returns: The address; `nil` if the person gave up, or the login has ended.
-  static func ask(refusal: String?) async -> SecretBytes? {
+  func ask(refusal: String?) async -> SecretBytes? {
+    await isDue.value(whenCancelled: ())
     guard let wake = try? System.Wake() else { return nil }
     let text = (refusal.map { "\($0)\n" } ?? "") + "Address (not shown): "
     let address = await MainThread.ask(text, isHidden: true, wake: wake)
