@@ -183,17 +183,21 @@ package final class IdleThreads: Sendable {
   private func startThread(with work: @escaping @Sendable () -> Void) -> Bool {
     guard hasRoom() else { return false }
     let start = unsafe Unmanaged.passRetained(Start(self, work))
+    // Detached from its start: glibc's `pthread_detach` may read what the end of the thread has
+    // freed (https://sourceware.org/bugzilla/show_bug.cgi?id=19951).
+    var attributes = pthread_attr_t()
+    unsafe pthread_attr_init(&attributes)
+    defer { unsafe _ = pthread_attr_destroy(&attributes) }
+    unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
     let error = withoutSignals {
       var thread = pthread_t()
-      let error = unsafe pthread_create(
-        &thread, nil,
+      return unsafe pthread_create(
+        &thread, &attributes,
         { start in
           guard let start = unsafe start else { return nil }
           unsafe Unmanaged<Start>.fromOpaque(start).takeRetainedValue().run()
           return nil
         }, start.toOpaque())
-      if error == 0 { pthread_detach(thread) }
-      return error
     }
     if error != 0 { unsafe start.release() }
     return error == 0
