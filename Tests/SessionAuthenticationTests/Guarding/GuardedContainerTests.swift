@@ -236,6 +236,32 @@ struct GuardedContainerTests {
     }
   }
 
+  @Test func `a refresh that waited for its turn at a store that leases reads through the gate`()
+    async throws
+  {
+    struct Token: Codable, ExpiringItem, Sendable {
+      var expirationDate: Date?
+    }
+    let test = TestGate()
+    let calls = Recorder<Token>()
+    let refresher = SessionRefresher<Token>(clock: test.clock) { request in
+      calls.append(request.item)
+      return .transientFailure(NeverHappened())
+    }
+    // Locked while the refresh waits.
+    let store = LeasedStore { test.gate.invalidate() }
+    let plain = try StoreContainer<Token>(store, service: "mail")
+    try plain.storeItem(Token(expirationDate: test.clock.now), forIdentifier: "token")
+    let session = Session(
+      container: GuardedContainer(plain, behind: test.gate), storageIdentifier: "token",
+      refresher: refresher)
+    try await test.open()
+    let error = await #expect(throws: StoreError.self) { try await session.validItem() }
+    #expect(error?.code == .locked)
+    #expect(store.accessCount == 1)
+    #expect(calls.all.isEmpty)
+  }
+
   @Test(arguments: GuardedKind.allCases)
   func `a session sees the gate open and lock`(kind: GuardedKind) async throws {
     let test = TestGate()
