@@ -182,6 +182,19 @@ import Testing
     #expect(getting.text == "s3cret\r\n")
   }
 
+  /// As from a terminal that another program has left in the mode for it.
+  @Test(arguments: ["\u{1B}[200~s3cret\u{1B}[201~", "\u{1B}[200~s3cret", "s3cret\u{1B}[201~"])
+  func whatATerminalSendsAroundAPastedTextIsNoPartOfTheValue(pasted: String) throws {
+    try tool.run("session-tools init store")
+    let setting = try PseudoTerminal(tool, "set", "store", "--service", "mail", "token")
+    #expect(setting.shows("Value of token of mail: "))
+    setting.type("\(pasted)\n")
+    #expect(setting.shows("Repeat the value: "))
+    setting.type("s3cret\n")
+    #expect(setting.end() == 0)
+    #expect(try tool.run("session-tools get store --service mail token").text == "s3cret")
+  }
+
   @Test func setWithNoInputDoesNotWaitForTheTerminal() throws {
     try tool.run("session-tools init store")
     let terminal = try PseudoTerminal(

@@ -142,10 +142,26 @@ extension System {
       }
       byteCount += readCount
       if line.load(UInt8.self, at: byteCount - 1) == UInt8(ascii: "\n") {
-        return .answer(.line(line.secret(0..<byteCount - 1)))
+        return .answer(.line(line.secret(withoutPasteMarks(0..<byteCount - 1, of: line))))
       }
     }
     return .answer(.line(line.secret(0..<byteCount)))
+  }
+
+  /// Leaves out what a terminal sends before and after a pasted text, where another program has
+  /// switched this on and not off again (DEC private mode 2004).
+  ///
+  /// It is not seen, and would become part of a secret. A line that the terminal may have cut
+  /// is left as it is.
+  private static func withoutPasteMarks(_ range: Range<Int>, of line: ByteBuffer) -> Range<Int> {
+    guard range.count <= maximumTerminalLine else { return range }
+    func has(_ mark: String.UTF8View, at start: Int) -> Bool {
+      range.contains(start) && range.upperBound - start >= mark.count
+        && zip(mark, start...).allSatisfy { line.load(UInt8.self, at: $1) == $0 }
+    }
+    let (begin, end) = ("\u{1B}[200~".utf8, "\u{1B}[201~".utf8)
+    let text = range.dropFirst(has(begin, at: range.lowerBound) ? begin.count : 0)
+    return text.dropLast(has(end, at: range.upperBound - end.count) ? end.count : 0)
   }
 
   /// A means to wake a thread that waits for a person.
