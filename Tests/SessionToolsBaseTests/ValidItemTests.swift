@@ -155,9 +155,9 @@ import Testing
   // MARK: - Items that are still valid
 
   @Test func `an item that expires while a refresh fails is not returned`() async throws {
-    try session.didLogIn(server.token(in: .seconds(50)))
+    try session.didLogIn(server.token(in: .seconds(5)))
     server.next { [clock] _ in
-      clock.advance(by: .seconds(60))
+      clock.advance(by: .seconds(10))
       return .transientFailure(TestError(), retryAfter: .seconds(600))
     }
     await expectFailure(SessionError.temporarilyFailed) { try await session.validItem() }
