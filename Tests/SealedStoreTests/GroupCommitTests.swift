@@ -77,6 +77,24 @@ import Testing
     #expect(try reopened.verify().findings == [])
   }
 
+  @Test(.timeLimit(.minutes(10)))
+  func `changes that wait together fail together if the disk fails, and none is tried again`()
+    throws
+  {
+    let value = SecretBytes([UInt8](repeating: 1, count: 100_000))
+    let errors = Locked<[StoreError.Code?]>([])
+    let rule: FaultyFileSystem.Rule = { call in
+      // All changes together are longer, and one alone is not.
+      call.kind == .write && call.byteCount > 400_000 ? .fail(EIO) : nil
+    }
+    try inOneBatch(8, in: store, on: disk, rule) { thread in
+      let error = try code { try store.put(value, for: name("\(thread)")) }
+      errors.withLock { $0.append(error) }
+    }
+    #expect(errors.value == Array(repeating: StoreError.io, count: 8))
+    #expect(try scratch.open().names(in: nil).count == 1)
+  }
+
   @Test func `changes of the same item by many threads leave one of their values`() throws {
     try inThreads(8) { thread in
       for number in 0..<50 {
