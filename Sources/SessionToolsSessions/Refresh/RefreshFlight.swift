@@ -113,13 +113,18 @@ final class RefreshFlight: Sendable {
   func outcome(
     for waiter: Waiter?, _ policy: RefreshPolicy, by clock: any SessionClock, session: String
   ) async throws -> RefreshedItem {
-    var end = End.ended
-    if let waiter {
-      let answer = waiter.end
-      let alarm = clock.after(policy.timeout) { answer.give(.timedOut) }
-      end = await answer.value(whenCancelled: .cancelled)
-      alarm.cancel()
-    }
+    guard let waiter else { return try result(for: nil, after: .ended, policy, session) }
+    let end = waiter.end
+    let alarm = clock.after(policy.timeout) { end.give(.timedOut) }
+    let given = await end.value(whenCancelled: .cancelled)
+    alarm.cancel()
+    return try result(for: waiter, after: given, policy, session)
+  }
+
+  // Not a part of the function that waits, where each waiter would keep room for what this needs.
+  private func result(
+    for waiter: Waiter?, after end: End, _ policy: RefreshPolicy, _ session: String
+  ) throws -> RefreshedItem {
     let (result, stored) = state.withLock { state in
       if let waiter { state.waiters[waiter.number] = nil }
       return (state.result, state.stored)
