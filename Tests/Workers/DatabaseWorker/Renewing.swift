@@ -29,6 +29,10 @@ private enum Stop: String {
 
 /// The machine's clocks, which a session reads before it waits for its handler.
 private final class StoppingClock: SessionClock {
+  /// Whether this is the task that waits for the refresh: it reads the clock while the refresh is
+  /// still asking for the exclusive access.
+  @TaskLocal static var isOfWaiter = false
+
   private let stop: Stop
   private let store: SealedDatabaseStore
   private let item: ItemName
@@ -42,7 +46,7 @@ private final class StoppingClock: SessionClock {
   var now: Date { system.now }
 
   var uptime: Duration {
-    if stop == .beforeHandler {
+    if stop == .beforeHandler, !Self.isOfWaiter {
       hasStopped.withLock { hasStopped in
         guard !hasStopped, isRefreshing else { return }
         hasStopped = true
@@ -101,7 +105,8 @@ func renew() async throws {
 private func outcome(of session: UserSession<Token>) async throws -> String {
   while true {
     do {
-      _ = try await session.validItem()
+      // The refresh does not inherit this: it has a detached task.
+      _ = try await StoppingClock.$isOfWaiter.withValue(true) { try await session.validItem() }
       return "renewed"
     } catch let error as SessionError where [.rejected, .notSignedIn].contains(error.code) {
       return "rejected"
