@@ -157,7 +157,8 @@ import Testing
         #expect(try isLost || stage.hasNewestToken(of: user), "\(place)")
       }
     }
-    #expect(try stage.server.counts().reused == lostCount)
+    // Twice by a process whose access, for 300 ms here, ended before it had removed the item.
+    #expect(try stage.server.counts().reused >= lostCount)
     print(
       "killed at \(user) messages: \(spentCount) had sent the token, \(lostCount) of them had not "
         + "stored the answer")
