@@ -102,6 +102,9 @@ static inline char **session_tools_environment(void) { return __environ; }
 /* glibc hides O_DIRECT behind _GNU_SOURCE, and its value differs by architecture. */
 static inline int session_tools_direct(void) { return __O_DIRECT; }
 
+/* Likewise O_TMPFILE. */
+static inline int session_tools_unnamed(void) { return __O_TMPFILE | O_DIRECTORY; }
+
 /* Locks or frees one byte for an open file (F_OFD_SETLK), without waiting. glibc hides the command
    behind _GNU_SOURCE, and fcntl takes a variable number of arguments. */
 static inline int session_tools_set_lock(int descriptor, int kind, off_t byte) {

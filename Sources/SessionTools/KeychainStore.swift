@@ -94,6 +94,10 @@ final class KeychainStore: BlockingConditionalStore, LocatedStore {
     return try store?.apply(changes, if: condition) ?? outcome
   }
 
+  func checkRoom(forValueOf byteCount: Int) throws(StoreError) {
+    try existing()?.checkRoom(forValueOf: byteCount)
+  }
+
   /// Returns the store for changes; `nil` if it does not exist and they store nothing.
   private func storeToChange(
     by changes: [StoreChange]

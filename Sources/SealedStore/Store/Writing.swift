@@ -29,6 +29,16 @@ extension SealedFileStore {
     try submit(CommitRequest(changes, condition))
   }
 
+  /// Checks that a value of this size can be stored: in the journal's reserve, or otherwise on the
+  /// disk.
+  package func checkRoom(forValueOf byteCount: Int) throws(StoreError) {
+    let isReserved = try withCurrentState { open throws(StoreError) in
+      let view = try open.usableJournal()
+      return view.fileByteCount - view.end.byteCount >= byteCount
+    }
+    if !isReserved { try directory.checkRoom(for: byteCount) }
+  }
+
   private func submit(_ request: CommitRequest) throws(StoreError) -> ChangeOutcome {
     let byteCount = try checkedByteCount(of: request.changes)
     // The fork check comes before the queue, at which a thread of the parent may have been.

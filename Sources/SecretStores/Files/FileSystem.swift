@@ -116,6 +116,9 @@ package enum FileAccess: Hashable, Sendable {
   case readWriteOrCreate
   /// For reading and writing; created with mode 0600, and fails with `EEXIST` when it exists.
   case create
+  /// For writing a file without a name, made in the directory of that name (`O_TMPFILE`); not every
+  /// file system can make one.
+  case unnamed
 }
 
 /// The kernel's record of a file.
@@ -179,6 +182,9 @@ extension SystemCallError {
   /// What was made belongs to another user, as on NFS with all_squash, or with sshfs.
   package static let ownersNotKept = SystemCallError("chown", EOPNOTSUPP)
 
+  /// What making a file without a name gives on a file system that cannot: `EISDIR` where the
+  /// kernel does not know of it.
+  package static var noUnnamedFiles: Set<Int32> { [EOPNOTSUPP, EISDIR, ENOSYS, EINVAL] }
   /// `EINVAL`.
   package static var invalidArgument: Int32 { EINVAL }
   /// `EEXIST`.

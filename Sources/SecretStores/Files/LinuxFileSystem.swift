@@ -52,6 +52,7 @@ package final class LinuxFileSystem: FileSystem {
       case .readWrite: O_RDWR
       case .readWriteOrCreate: O_RDWR | O_CREAT
       case .create: O_RDWR | O_CREAT | O_EXCL
+      case .unnamed: O_WRONLY | session_tools_unnamed()
       }
     // O_NONBLOCK: a FIFO put in a file's place must not block the process that opens it.
     let always =

@@ -135,6 +135,22 @@ package final class PrivateDirectory: Sendable {
     }
   }
 
+  /// Checks that a new file of this size could be written, as far as the file system can make one
+  /// without a name, of which nothing stays.
+  ///
+  /// - Throws: `accessDenied`, `noSpace` or `io`.
+  package func checkRoom(for byteCount: Int) throws(StoreError) {
+    let file: OpenFile
+    do throws(SystemCallError) {
+      file = try OpenFile(".", in: descriptor, .unnamed, path: path, fileSystem: fileSystem)
+    } catch let error where SystemCallError.noUnnamedFiles.contains(error.errno) {
+      return
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    try file.write(ByteBuffer(byteCount: byteCount), 0..<byteCount, at: 0)
+  }
+
   /// Replaces a file's content atomically; the new content is durable when this returns.
   ///
   /// - Parameters:

@@ -12,6 +12,17 @@ package protocol ConditionalStore: SecretStore {
   func asyncApply(
     _ changes: [StoreChange], if condition: ItemCondition
   ) async throws(StoreError) -> ChangeOutcome
+
+  /// Makes sure, as far as that can be known, that a value of this size can be stored.
+  ///
+  /// For what cannot be undone, such as a request that spends a token. It blocks.
+  ///
+  /// - Throws: What storing it would throw.
+  func checkRoom(forValueOf byteCount: Int) throws(StoreError)
+}
+
+extension ConditionalStore {
+  package func checkRoom(forValueOf byteCount: Int) throws(StoreError) {}
 }
 
 /// A conditional store whose natural operations block.

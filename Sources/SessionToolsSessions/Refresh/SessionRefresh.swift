@@ -102,6 +102,8 @@ struct SessionRefresh<Item: Codable> {
     if let step = try await savingWhatWasNotSaved() { return step }
     guard wish.asksToRefresh(snapshot, expiry) else { return .ended(wish.endingWithoutRefresh) }
     if let pause = try pauseBeforeTry(for: snapshot) { return .again(after: pause) }
+    // The server's answer spends the token: what it gives instead must find room.
+    try storage.checkRoom(replacing: snapshot.version)
     switch try await answer(about: snapshot.item) {
     case .refreshed(let item, let serverTime):
       if let serverTime { shared.learn(serverTime: serverTime, clock: clock) }

@@ -47,6 +47,34 @@ import Testing
     #expect(try scratch.open().verify().findings == [])
   }
 
+  private struct Token: Codable, Sendable {
+    var number = 0
+    var padding = ""
+  }
+
+  /// What the server issues could not be stored, and would be lost with the process.
+  @Test(arguments: [0, 30_000])
+  func `no token is sent while there is no room for another one`(_ padding: Int) async throws {
+    let sent = Locked(0)
+    let session = UserSession(
+      container: try StoreContainer<Token>(store, service: "mail"), storageIdentifier: "login",
+      refresher: SessionRefresher<Token>(
+        expiration: { $0.number == 0 ? .distantPast : nil }
+      ) { request in
+        sent.withLock { $0 += 1 }
+        return .refreshed(Token(number: request.item.number + 1))
+      })
+    try await session.signIn(Token(padding: String(repeating: "p", count: padding)))
+    disk.setRule { $0.kind == .write && $0.name == "." ? .fail(ENOSPC) : nil }
+    var code: StoreError.Code?
+    do { _ = try await session.validItem() } catch { code = (error as? StoreError)?.code }
+    // The reserve behind the journal is enough for a small one.
+    #expect(code == (padding == 0 ? nil : .noSpace))
+    #expect(sent.value == (padding == 0 ? 1 : 0))
+    disk.setRule(nil)
+    #expect(try await session.validItem().number == 1)
+  }
+
   @Test func `a limit on the size of files counts as no space, and smaller changes work`() throws {
     disk.setRule { $0.kind == .write && $0.byteCount > 50_000 ? .fail(EFBIG) : nil }
     let error = try error { try store.put(large, for: name("item")) }

@@ -81,6 +81,7 @@ package final class MemoryFileSystem: FileSystem {
     _ name: String, in directory: Descriptor, _ access: FileAccess
   ) throws(SystemCallError) -> Descriptor {
     try with { files throws(SystemCallError) in
+      if access == .unnamed { throw SystemCallError("openat", EOPNOTSUPP) }
       let parent = try files.directory(directory, "openat")
       if let node = try files.entries(of: parent)[name] {
         if access == .create { throw SystemCallError("openat", EEXIST) }

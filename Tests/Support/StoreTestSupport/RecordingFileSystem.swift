@@ -152,7 +152,9 @@ package final class RecordingFileSystem: FileSystem {
     let (descriptor, created) = try state.withLock {
       state throws(SystemCallError) -> (Descriptor, Int?) in
       let descriptor = try real.open(name, in: directory, access)
-      guard state.directories.contains(directory) else { return (descriptor, nil) }
+      guard state.directories.contains(directory), access != .unnamed else {
+        return (descriptor, nil)
+      }
       if let file = state.names[name] {
         state.files[descriptor] = file
         return (descriptor, nil)

@@ -94,6 +94,8 @@ struct ContainerItemStorage<Item: Codable>: ItemStorage {
     try await body(await unattendedResult())
   }
 
+  func checkRoom(replacing version: ItemVersion) {}
+
   var leasingStore: (any LeasingStore)? { nil }
 
   func commit(_ item: Item, replacing version: ItemVersion) throws -> any ItemCommit {

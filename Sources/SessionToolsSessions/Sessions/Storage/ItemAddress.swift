@@ -66,6 +66,13 @@ package struct ItemAddress: Sendable {
     }
   }
 
+  /// Makes sure, as far as that can be known, that an item in the place of a version can be stored,
+  /// also one that is much larger.
+  func checkRoom(replacing version: ItemVersion) throws(StoreError) {
+    guard case .bytes(let count, _) = version else { return }
+    try conditional?.checkRoom(forValueOf: 2 * count + 8192)
+  }
+
   /// Makes changes of the item, and of its record, while no change that depends on it is made.
   func make(_ changes: [StoreChange]) throws {
     guard conditional == nil else { return try store.apply(changes) }

@@ -56,6 +56,9 @@ protocol ItemStorage<Item>: Sendable {
     _ body: (Result<ItemSnapshot<Item>?, any Error>) async throws -> Value
   ) async throws -> Value
 
+  /// Makes sure, as far as that can be known, that an item in the place of a version can be stored.
+  func checkRoom(replacing version: ItemVersion) throws
+
   /// The item's store, if its exclusive access may end before its closure does.
   var leasingStore: (any LeasingStore)? { get }
 

@@ -113,6 +113,10 @@ struct StoreItemStorage<Item: Codable>: ItemStorage {
     }
   }
 
+  func checkRoom(replacing version: ItemVersion) throws {
+    try address.checkRoom(replacing: version)
+  }
+
   var leasingStore: (any LeasingStore)? { address.leasing }
 
   func commit(_ new: Item, replacing version: ItemVersion) throws -> any ItemCommit {
