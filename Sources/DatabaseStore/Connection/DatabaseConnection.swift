@@ -9,7 +9,7 @@ import SecretStores
 /// It is used by one thread at a time, to which the pool hands it over under its lock: this makes
 /// the unchecked conformance true.
 package final class DatabaseConnection: @unchecked Sendable {
-  private let mode: DatabaseStatement.Mode
+  private var mode: DatabaseStatement.Mode
   /// Where the server is.
   package let endpoint: DatabaseEndpoint
   /// `nil` once the connection is closed.
@@ -90,19 +90,32 @@ package final class DatabaseConnection: @unchecked Sendable {
       begin(allowing: statement.maximumByteCount)
       let link = try openLink()
       if mode == .named, let name = statement.name {
-        try prepare(name, statement.text, parameters.kinds, link, until: deadline)
-        guard link.execute(name, parameters) else { throw Self.lost }
-      } else {
-        guard link.execute(text: statement.text, parameters) else { throw Self.lost }
+        do throws(DatabaseFailure) {
+          try prepare(name, statement.text, parameters.kinds, link, until: deadline)
+          guard link.execute(name, parameters) else { throw Self.lost }
+          return try flushedAnswer(link, effect, until: deadline)
+        } catch .server(let state) where Set.ofOtherConnection.contains(state) {
+          // A pooler passes statements to several connections, and the server did nothing. It may
+          // show only now, when a token is spent that this change would store.
+          mode = .unnamed
+        }
       }
-      try flush(link, until: deadline)
-      let found = try answer(link, effect, until: deadline)
-      answeredByteCount = found.memoryByteCount
-      return found
+      guard link.execute(text: statement.text, parameters) else { throw Self.lost }
+      return try flushedAnswer(link, effect, until: deadline)
     } catch {
       if case .server = error {} else { close() }
       throw error
     }
+  }
+
+  private func flushedAnswer(
+    _ link: LibPQConnection, _ effect: DatabaseStatement.Effect,
+    until deadline: ContinuousClock.Instant
+  ) throws(DatabaseFailure) -> DatabaseAnswer {
+    try flush(link, until: deadline)
+    let found = try answer(link, effect, until: deadline)
+    answeredByteCount = found.memoryByteCount
+    return found
   }
 
   /// Sends several statements, which begin and end a transaction and return no rows, and waits

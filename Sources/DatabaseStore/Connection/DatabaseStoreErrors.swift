@@ -142,11 +142,6 @@ extension SQLState {
     case "54000": (.valueTooLarge, "the server refused the change as too large", nil)
     case "XX001", "XX002":
       (.corrupt, "the server found its own data damaged", "Restore the database")
-    case "26000", "42P05":
-      (
-        .io, "a pooler passed a prepared statement to the wrong connection",
-        "Open the store with unnamed statements"
-      )
     case _ where isIn("28"):
       (
         .accessDenied, "the server refused the user or the password",

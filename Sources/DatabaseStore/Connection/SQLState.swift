@@ -47,4 +47,8 @@ extension Set<SQLState> {
   static let repeatable: Set = [
     SQLState("40001"), SQLState("40P01"), SQLState("55P03"), SQLState("57014"),
   ]
+
+  /// Codes of a prepared statement that this connection of the server does not have, or has already
+  /// by someone else.
+  static let ofOtherConnection: Set = [SQLState("26000"), SQLState("42P05")]
 }

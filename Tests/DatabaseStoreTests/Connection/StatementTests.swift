@@ -189,7 +189,12 @@ import Testing
     }
   }
 
-  @Test func `unnamed statements work through a pooler that passes them around`() async throws {
+  /// Named ones, too: such a pooler is noticed only when it passes a statement to another
+  /// connection, and a token may be spent by then.
+  @Test(arguments: [DatabaseStatement.Mode.unnamed, .named])
+  func `statements work through a pooler that passes them around`(
+    _ mode: DatabaseStatement.Mode
+  ) async throws {
     let server = try await DatabaseServer.shared()
     let pooler = try await Pooler(of: server)
     let address = server.address(port: pooler.port)
@@ -197,7 +202,7 @@ import Testing
       for number in 0..<8 {
         group.addTask {
           try await onThread {
-            let connection = try opening(address, .unnamed).open(until: later)
+            let connection = try opening(address, mode).open(until: later)
             for step in 0..<50 {
               var parameters = StatementParameters()
               parameters.append(Int64(number * 1000 + step))
