@@ -258,10 +258,19 @@ extension WebLoginError {
     /// Descriptions leave it out, because a server may quote what it was sent.
     public let text: String?
 
-    init(error: String, text: String?) {
+    /// Whether the refresh token itself is refused, and no new request with it can succeed.
+    ///
+    /// Microsoft's servers refuse a good token with `invalid_grant` while something else is
+    /// missing, such as a second factor or consent, and say what in `suberror`.
+    let isOfToken: Bool
+
+    init(error: String, text: String?, suberror: String? = nil) {
       let isPlain = error.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
       self.error = isPlain && (1...100).contains(error.utf8.count) ? error : "unknown"
       self.text = text.map { String($0.prefix(1000)) }
+      isOfToken =
+        error == "invalid_grant"
+        && suberror.map { ["bad_token", "token_expired"].contains($0) } ?? true
     }
   }
 }

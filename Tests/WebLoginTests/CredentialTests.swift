@@ -105,6 +105,23 @@ import WebLogin
     #expect(again == new)
   }
 
+  /// Some give it at the login alone.
+  @Test func `keeps the lifetime that the server does not repeat`() async throws {
+    let count = Shared(0)
+    let client = try client { _ in
+      let lifetime = count.update { count in
+        count += 1
+        return count == 1 ? #", "expires_in": 600"# : ""
+      }
+      return OAuthHTTPResponse(200, #"{"access_token": "new"\#(lifetime)}"#)
+    }
+    let first = try await client.refresh(Self.old)
+    clock.advance(by: .seconds(500))
+    let second = try await client.refresh(first)
+    #expect(second.expirationDate == clock.now + 600)
+    #expect(try await client.refresh(second).expirationDate == clock.now + 600)
+  }
+
   @Test func `is made of the fields of the answer`() async throws {
     let client = try client { _ in
       OAuthHTTPResponse(
@@ -170,6 +187,24 @@ import WebLogin
     #expect(sent.now[0].headers["Authorization"] == nil)
   }
 
+  @Test(arguments: [OAuthHTTPError.noResponse, .timedOut], [true, false])
+  func `is requested once more at once only if the answer was lost`(
+    _ code: OAuthHTTPError.Code, _ wasSent: Bool
+  ) async throws {
+    let count = Shared(0)
+    let client = try client { _ in
+      let number = count.update { count in
+        count += 1
+        return count
+      }
+      if number == 1 { throw OAuthHTTPError(code, wasSent: wasSent, reason: "it is lost") }
+      return OAuthHTTPResponse(200, #"{"access_token": "new"}"#)
+    }
+    let new = try? await client.refresh(Self.old)
+    #expect(new?.accessToken == (wasSent ? "new" : nil))
+    #expect(count.now == (wasSent ? 2 : 1))
+  }
+
   // MARK: - Sessions
 
   private func session(_ client: OAuthClient, _ store: MemoryStore) throws -> UserSession<
@@ -216,6 +251,51 @@ import WebLogin
     #expect(error?.code == .temporarilyFailed)
     #expect((error?.underlying as? WebLoginError)?.code == code)
     #expect(try await session.item()?.accessToken == "old")
+  }
+
+  /// As Microsoft's servers refuse a good token.
+  @Test(arguments: [
+    ("basic_action", false), ("consent_required", false), ("bad_token", true),
+    ("token_expired", true),
+  ])
+  func `is kept while something else than its token is missing`(
+    _ suberror: String, _ isRemoved: Bool
+  ) async throws {
+    let client = try client { _ in
+      OAuthHTTPResponse(400, #"{"error": "invalid_grant", "suberror": "\#(suberror)"}"#)
+    }
+    let session = try session(client, MemoryStore())
+    try await session.signIn(
+      OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now - 1))
+    let error = await #expect(throws: SessionError.self) { try await session.validItem() }
+    #expect(error?.code == (isRemoved ? .rejected : .temporarilyFailed))
+    #expect((error?.underlying as? WebLoginError)?.requiresLogin == true)
+    #expect(try await session.item()?.accessToken == (isRemoved ? nil : "old"))
+  }
+
+  /// A machine starts with a clock that is hours ahead, as with a hardware clock in local time.
+  @Test(arguments: [(-4 * 3600.0, 2), (-60, 1)])
+  func `is refreshed by a process that finds that the clock was set back since`(
+    _ jump: Double, _ count: Int
+  ) async throws {
+    let sent = Shared(0)
+    let client = try client { _ in
+      sent.update { $0 += 1 }
+      return OAuthHTTPResponse(200, #"{"access_token": "new", "expires_in": 3600}"#)
+    }
+    let (before, after) = (MemoryStore(), MemoryStore())
+    let first = try session(client, before)
+    try await first.signIn(
+      OAuthCredential(accessToken: "old", refreshToken: "r", expirationDate: clock.now))
+    _ = try await first.validItem()
+    for name in try await before.names(in: nil) {
+      let value = try #require(try await before.value(for: name))
+      try await after.put(value, for: name)
+    }
+    clock.jump(wallClockBy: .seconds(jump))
+    let second = try session(client, after)
+    for _ in 0..<3 { _ = try await second.validItem() }
+    #expect(sent.now == count)
   }
 
   @Test func `is kept without a refresh token and nothing is sent`() async throws {

@@ -50,6 +50,14 @@ public struct OAuthCredential: Codable, Hashable, ExpiringItem, Sendable {
   /// minute before its end.
   public var issueDate: Date? { serverIssueDate.map { $0 - serverClockLead } }
 
+  /// How long the access token was to be valid, in seconds; `nil` when unknown.
+  var lifetime: TimeInterval? {
+    guard let end = serverExpirationDate, let start = serverIssueDate, end > start else {
+      return nil
+    }
+    return end.timeIntervalSince(start)
+  }
+
   /// Who logged in; `nil` for a login without the scope `openid`, and for a credential of an older
   /// version of this library until the next login.
   ///

@@ -24,7 +24,7 @@ extension OAuthClient {
     let request = TokenRequest(
       endpoint: try await server().tokenEndpoint,
       fields: [("grant_type", "refresh_token"), ("refresh_token", token)] + resourceFields)
-    let tokens = try await tokens(for: request)
+    let tokens = try await tokensAlsoIfAnswerIsLost(for: request)
     // First of all: the tokens of another person are not stored, not even a part of them.
     let identityToken = try tokens.identityToken(refreshing: credential, for: self)
     if let new = tokens.credential(refreshing: credential, identityToken: identityToken) {
@@ -34,11 +34,27 @@ extension OAuthClient {
       credential: tokens.refreshToken.map { credential.with(refreshToken: $0) })
   }
 
+  /// Requests tokens, and once more at once when no answer came: the server may have spent the old
+  /// token, and those that then accept it once more do so for some seconds only.
+  private func tokensAlsoIfAnswerIsLost(
+    for request: TokenRequest
+  ) async throws(WebLoginError) -> ReceivedTokens {
+    do throws(WebLoginError) {
+      return try await tokens(for: request)
+    } catch {
+      guard let failure = error.underlying as? OAuthHTTPError, failure.wasSent,
+        [.noResponse, .timedOut].contains(failure.code), failure.status == nil
+      else { throw error }
+      return try await tokens(for: request)
+    }
+  }
+
   /// Returns a refresher for a session of credentials.
   ///
-  /// Only `invalid_grant`, which concerns the refresh token itself, signs anyone out. Any other
-  /// refusal (an unknown client, a grant that is not allowed) is a mistake that someone can
-  /// correct: the credential stays, as it does without a network.
+  /// Only `invalid_grant`, which concerns the refresh token itself, signs anyone out; with
+  /// Microsoft's `suberror`, only if that says so. Any other refusal (an unknown client, a grant
+  /// that is not allowed, a second factor that is missing) is something that someone can correct:
+  /// the credential stays, as it does without a network.
   public func refresher(policy: RefreshPolicy = RefreshPolicy()) -> SessionRefresher<
     OAuthCredential
   > {
@@ -80,9 +96,7 @@ extension OAuthClient {
     do throws(WebLoginError) {
       return .refreshed(item(try await refresh(credential)))
     } catch {
-      if error.code == .refused, error.refusal?.error == "invalid_grant" {
-        return .rejected(error)
-      }
+      if error.code == .refused, error.refusal?.isOfToken == true { return .rejected(error) }
       return .transientFailure(
         error, retryAfter: error.retryAfter ?? Self.pause(after: error, policy),
         storing: error.credential.map(item))

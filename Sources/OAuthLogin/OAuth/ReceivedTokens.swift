@@ -87,20 +87,22 @@ struct ReceivedTokens {
     guard let accessToken else { return nil }
     return credential(
       accessToken, refreshToken: refreshToken ?? old.refreshToken, identityToken: identityToken,
-      asked: old.scopes, nonce: old.nonce, isIdentityVerified: old.identity != nil)
+      asked: old.scopes, nonce: old.nonce, isIdentityVerified: old.identity != nil,
+      usualLifetime: old.lifetime)
   }
 
   private func credential(
     _ accessToken: String, refreshToken: String?, identityToken: String?, asked: [String],
-    nonce: String?, isIdentityVerified: Bool
+    nonce: String?, isIdentityVerified: Bool, usualLifetime: TimeInterval? = nil
   ) -> OAuthCredential {
-    OAuthCredential(
+    // Some servers give the lifetime only with the first token.
+    let lifetime = usableLifetime(isRefreshable: refreshToken != nil) ?? usualLifetime
+    return OAuthCredential(
       accessToken: accessToken, refreshToken: refreshToken, tokenType: type,
       scopes: scopes.map(Self.shortened) ?? asked, identityToken: identityToken, nonce: nonce,
       isIdentityVerified: isIdentityVerified,
-      serverExpirationDate: usableLifetime(isRefreshable: refreshToken != nil).map {
-        issueDate + $0
-      }, serverIssueDate: issueDate, serverClockLead: serverClockLead)
+      serverExpirationDate: lifetime.map { issueDate + $0 }, serverIssueDate: issueDate,
+      serverClockLead: serverClockLead)
   }
 
   /// Returns the lifetime to count with.

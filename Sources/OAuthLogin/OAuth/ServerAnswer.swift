@@ -66,7 +66,8 @@ struct ServerAnswer {
     guard let fields, let error = fields.text("error") ?? fields.text("error_code") else {
       return nil
     }
-    let refusal = WebLoginError.Refusal(error: error, text: fields.text("error_description"))
+    let refusal = WebLoginError.Refusal(
+      error: error, text: fields.text("error_description"), suberror: fields.text("suberror"))
     return .ofBusyServer(server, refusal, retryAfter: retryAfter)
       ?? WebLoginError(
         .refused, "\(server) refused", remedy: Self.remedies[refusal.error], refusal: refusal)

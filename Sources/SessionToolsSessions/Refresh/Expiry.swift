@@ -14,8 +14,9 @@ struct Expiry<Item: Codable> {
   /// Returns whether an item expires within the leeway.
   func isDue(_ item: Item) -> Bool {
     guard let expiration = refresher.expiration(item) else { return false }
-    let leeway = shared.leeway(
-      refresher.policy.leeway, issued: refresher.issue(item), until: expiration)
+    let issued = refresher.issue(item)
+    if shared.isClockBehind(issued, until: expiration, clock: refresher.clock) { return true }
+    let leeway = shared.leeway(refresher.policy.leeway, issued: issued, until: expiration)
     return shared.timeLeft(until: expiration, clock: refresher.clock) <= leeway
   }
 
@@ -64,6 +65,13 @@ struct ExpiryJudge {
   /// Records that an item with this lifetime was issued.
   mutating func recordIssue(until expiration: Date, lifetime: Duration) {
     issue = (expiration, lifetime)
+  }
+
+  /// Returns whether an item was issued in the future, so that the clock was set back since then by
+  /// more than those of two machines differ, and does not say when the item expires.
+  func isClockBehind(_ issueDate: Date?, until expiration: Date, now: Date) -> Bool {
+    guard let issueDate, server == nil, issue?.expiration != expiration else { return false }
+    return now < issueDate - 300
   }
 
   /// Returns an item's whole lifetime, if its issue date is known, or if this process saw it

@@ -172,6 +172,11 @@ final class SharedSessionState: Sendable {
     return state.withLock { $0.judge.timeLeft(until: expiration, now: now, uptime: uptime) }
   }
 
+  /// Returns whether the clock was set back since an item was issued, and not in this process.
+  func isClockBehind(_ issued: Date?, until expiration: Date, clock: any SessionClock) -> Bool {
+    state.withLock { $0.judge.isClockBehind(issued, until: expiration, now: clock.now) }
+  }
+
   /// Returns how long before it expires an item is refreshed: at most half of its lifetime, if that
   /// is known.
   func leeway(_ wanted: Duration, issued: Date?, until expiration: Date) -> Duration {
