@@ -162,6 +162,36 @@ import Testing
     #expect(outcome.complaint.contains("/tokn (status 404). Check the addresses"))
   }
 
+  @Test func `refreshes a token that is still valid if it is told to`() throws {
+    #expect(try server.signIn().status == 0)
+    for number in 2...3 {
+      let tokens = #"{"access_token": "AT\#(number)", "refresh_token": "r", "expires_in": 3600}"#
+      try server.answer("token", tokens)
+      #expect(try server.run("token --refresh").text == "AT\(number)\n")
+    }
+    #expect(try server.run("token").text == "AT3\n")
+  }
+
+  /// The server has spent the token by then.
+  @Test func `stores what the server issues also after a signal`() throws {
+    #expect(try server.signIn().status == 0)
+    try server.answer("token", #"{"access_token": "A2", "refresh_token": "R2", "expires_in": 99}"#)
+    try server.set(#"{"pause": 1}"#)
+    let stopped = try server.tool.run(
+      """
+      session-tools token --store store --service mail & process=$!
+      until curl --silent \(server.address)/test/seen | grep --quiet refresh_token=RT1; do
+        sleep 0.02
+      done
+      kill $process
+      wait $process
+      """)
+    #expect(stopped.status == 128 + SIGTERM && stopped.output.isEmpty)
+    let again = try server.run("token")
+    #expect(again.text == "A2\n", "\(again.complaint)")
+    #expect(try server.seen().count { $0.path == "/token" } == 2)
+  }
+
   @Test func `removes a login only for invalid_grant`() throws {
     #expect(try server.signIn().status == 0)
     try server.answer("token", #"{"error": "invalid_grant"}"#, status: 400)

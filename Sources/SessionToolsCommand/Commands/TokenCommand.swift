@@ -9,9 +9,11 @@ struct TokenCommand: ParsableCommand {
     abstract: "Write a valid access token to standard output.",
     discussion: """
       The token is valid for at least a minute, if the server allows. It is refreshed if \
-      necessary, once for all processes that ask at the same time. A newline follows it. Exit \
-      status 10 when no one is logged in or the server wants the person to log in again, with \
-      the command for that; 11 when the token cannot be refreshed now.
+      necessary, once for all processes that ask at the same time. A newline follows it. After \
+      Ctrl-C or SIGTERM, a refresh under way has 5 seconds to be stored, because the server \
+      accepts a refresh token only once. Exit status 10 when no one is logged in or the server \
+      wants the person to log in again, with the command for that; 11 when the token cannot be \
+      refreshed now.
 
       The forms of --format, each on one line:
         text             the token
@@ -41,6 +43,8 @@ struct TokenCommand: ParsableCommand {
 
   @Option(name: .long, help: ArgumentHelp("The form of the output.", valueName: "form"))
   var format = TokenFormat.text
+  @Flag(help: "Refresh the token although it has not expired, such as after it was revoked.")
+  var refresh = false
   @Option(
     name: .customLong("role-arn"),
     help: ArgumentHelp("With --format aws: the role whose keys are wanted.", valueName: "arn"))
@@ -76,7 +80,11 @@ struct TokenCommand: ParsableCommand {
       let found = try place.login()
       login = found
       let session = place.session(found.client)
-      let credential = try waiting { try await session.validItem().credential }
+      let credential = try endingRefreshes {
+        try waitingForPerson { [refresh] in
+          try await session.validItem(refresh ? .always : .ifNeeded).credential
+        }
+      }
       log?.note(item, .read)
       return credential
     } catch {
@@ -86,6 +94,18 @@ struct TokenCommand: ParsableCommand {
       log?.note(item, isAbsent ? .absent : .failed(error))
       throw login.map { failure(for: error, place, $0) } ?? error
     }
+  }
+
+  /// Runs a closure, and lets a refresh that it leaves under way store what the server issues: the
+  /// token that was sent is spent.
+  private func endingRefreshes<Value>(_ body: () throws -> Value) throws -> Value {
+    let result = Result { try body() }
+    if try !waiting(for: { await SessionRefreshes.end(within: .seconds(5)) }) {
+      StandardError.say(
+        "session-tools: new tokens of the server may be lost, because they could not be stored; if "
+          + "the next refresh fails, log in again.")
+    }
+    return try result.get()
   }
 
   private func failure(
