@@ -24,6 +24,22 @@ private struct LateIdentityStore: BlockingSecretStore, ForwardingStore {
   func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
 }
 
+/// A store in memory in which another process makes changes right before it is looked up whether an
+/// item was rejected.
+private struct ChangingStore: BlockingSecretStore, ForwardingStore {
+  let base = MemoryStore()
+  let executor = BlockingExecutor(maximumThreadCount: 1)
+  let next = Shared<[StoreChange]>([])
+
+  func value(for name: ItemName) -> SecretBytes? {
+    if name.identifier.hasSuffix("/rejected") { base.apply(next.current) }
+    return base.value(for: name)
+  }
+
+  func apply(_ changes: [StoreChange]) { base.apply(changes) }
+  func names(in namespace: StoreNamespace?) -> [ItemName] { base.names(in: namespace) }
+}
+
 @Suite struct `the states of a session` {
   let store = MemoryStore()
   let session: Session<User>
@@ -91,6 +107,23 @@ private struct LateIdentityStore: BlockingSecretStore, ForwardingStore {
     try await store.apply([.put(rejection, for: records[0]), .remove(item)])
     try await session.signIn(server.token(in: nil))
     #expect(await states.next()?.item?.number == 0)
+  }
+
+  /// With the item, the record of a rejection is removed, and neither is found.
+  @Test func `they say that a user is signed in who signed in between two reads`() async throws {
+    let (server, store) = (TokenServer(), ChangingStore())
+    let accounts = try UserAccounts(
+      container: StoreContainer<Token>(store, service: "mail"), refresher: server.refresher())
+    let session = accounts.session(of: try AccountIdentifier("ada"))
+    try await session.signIn(server.token(in: nil))
+    let item = try ItemName("account/ada/user", in: "mail")
+    let value = try #require(store.value(for: item))
+    try await session.remove()
+    #expect(session.state.word == "signedOut")
+    store.next.update { $0 = [.put(value, for: item)] }
+    #expect(session.state.item?.number == 0)
+    store.base.apply([.remove(item)])
+    #expect(await session.currentState().item?.number == 0)
   }
 
   @Test func `they continue when another listener stops`() async throws {

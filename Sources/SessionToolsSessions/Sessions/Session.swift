@@ -115,7 +115,9 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open var state: SessionState<T> {
     do {
       if let item = try item() { return .signedIn(item) }
-      return .signedOut(try signOutReason())
+      let reason = try signOutReason()
+      if mayHaveSignedInMeanwhile(reason), let item = try item() { return .signedIn(item) }
+      return .signedOut(reason)
     } catch {
       return .unavailable(error)
     }
@@ -127,7 +129,13 @@ open class Session<T: Codable>: RefreshingSession, @unchecked Sendable {
   open func currentState() async -> SessionState<T> {
     do {
       if let item = try await UnattendedRead.make({ try await item() }) { return .signedIn(item) }
-      return .signedOut(try await signOutReason())
+      let reason = try await signOutReason()
+      if mayHaveSignedInMeanwhile(reason),
+        let item = try await UnattendedRead.make({ try await item() })
+      {
+        return .signedIn(item)
+      }
+      return .signedOut(reason)
     } catch {
       return .unavailable(error)
     }
@@ -324,6 +332,13 @@ extension Session {
     if let state = finalState { return state }
     let session: any RefreshingSession = self
     return try await threads.blocking { () throws(StoreError) in try session.sharedState() }
+  }
+
+  /// Returns whether a user may have signed in since no item was found: with the item stored, the
+  /// record of the reason is removed, and none is found.
+  private func mayHaveSignedInMeanwhile(_ reason: SignOutReason<any Error>) -> Bool {
+    guard case .unknown = reason else { return false }
+    return (try? storage())?.recordsRejections ?? false
   }
 
   /// Returns why no user is signed in, if that is so.
