@@ -122,7 +122,7 @@ private struct ChangingStore: BlockingSecretStore, ForwardingStore {
     #expect(session.state.word == "signedOut")
     store.next.update { $0 = [.put(value, for: item)] }
     #expect(session.state.item?.number == 0)
-    store.base.apply([.remove(item)])
+    try await store.base.apply([.remove(item)])
     #expect(await session.currentState().item?.number == 0)
   }
 
