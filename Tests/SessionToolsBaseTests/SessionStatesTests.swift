@@ -112,13 +112,14 @@ private struct ChangingStore: BlockingSecretStore, ForwardingStore {
   /// With the item, the record of a rejection is removed, and neither is found.
   @Test func `they say that a user is signed in who signed in between two reads`() async throws {
     let (server, store) = (TokenServer(), ChangingStore())
-    let accounts = try UserAccounts(
-      container: StoreContainer<Token>(store, service: "mail"), refresher: server.refresher())
-    let session = accounts.session(of: try AccountIdentifier("ada"))
-    try await session.signIn(server.token(in: nil))
+    let ada = try AccountIdentifier("ada")
+    let other = try UserAccounts(container: StoreContainer<Token>(store.base, service: "mail"))
+    try await other.signIn(server.token(in: nil), as: ada)
     let item = try ItemName("account/ada/user", in: "mail")
     let value = try #require(store.value(for: item))
-    try await session.remove()
+    try await store.base.apply([.remove(item)])
+    let session = try UserAccounts(container: StoreContainer<Token>(store, service: "mail"))
+      .session(of: ada)
     #expect(session.state.word == "signedOut")
     store.next.update { $0 = [.put(value, for: item)] }
     #expect(session.state.item?.number == 0)
